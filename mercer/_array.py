@@ -1,0 +1,231 @@
+"""Arrays at the border: validation, the byte budget, tiles and the threads that fill them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+from threadpoolctl import ThreadpoolController
+
+FREE_SHARE = 0.5
+"""The share of the free memory that the library allows itself when no budget is given."""
+
+SMALL = 2**24
+"""Arrays below this size are taken without asking how much memory is free."""
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+# ---------------------------------------------------------------- byte budget
+def parse_memory(memory: int | float | str | None) -> int:
+    """Return a budget in bytes: ``None`` is half of what is free, ``"2GB"`` is 2·10⁹."""
+    if memory is None:
+        return int(FREE_SHARE * free_memory())
+    if isinstance(memory, str):
+        return _parse_size(memory)
+    if isinstance(memory, bool) or not isinstance(memory, (int, float, np.integer, np.floating)):
+        raise TypeError(_memory_message(memory))
+    if not (np.isfinite(memory) and memory > 0):
+        raise ValueError(_memory_message(memory))
+    return int(memory)
+
+
+def _parse_size(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]?)(i?)B?\s*", text, re.IGNORECASE)
+    if match is None or float(match[1]) == 0 or (match[3] and not match[2]):
+        raise ValueError(_memory_message(text))
+    units = _BINARY_UNITS if match[3] else _UNITS
+    return int(float(match[1]) * units[match[2].upper()])
+
+
+def _memory_message(memory: object) -> str:
+    return (
+        f"memory must be a positive number of bytes, a text such as '2GB' or '500MiB', or None "
+        f"(half of the free memory); got {memory!r}"
+    )
+
+
+def format_bytes(n: float) -> str:
+    """Return a size for people: ``format_bytes(3.2e9)`` is ``'3.2 GB'``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n < 1000:
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    return f"{n:.3g} TB"
+
+
+def free_memory() -> int:
+    """Return the bytes that this process can still take: the machine's, or its container's."""
+    return min([_system_free(), *_cgroup_free()])
+
+
+def _system_free() -> int:
+    try:
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):  # not Linux: half of what is installed, if the system tells
+        if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        return 4 * 2**30
+
+
+def _cgroup_free() -> Iterator[int]:
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        (
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ),
+    ):
+        try:
+            yield max(int(Path(limit).read_text()) - int(Path(used).read_text()), 0)
+        except (OSError, ValueError):  # no such group, or its limit reads "max"
+            continue
+
+
+def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | None = None) -> Any:
+    """Return an uninitialised array, or say how much was asked for and how much is allowed."""
+    needed = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
+    if memory is None and needed < SMALL:
+        return np.empty(shape, dtype)
+    allowed = parse_memory(memory)
+    if needed > allowed:
+        what = "×".join(map(str, shape))
+        raise MemoryError(
+            f"an array of {what} {np.dtype(dtype)} takes {format_bytes(needed)}, the budget is "
+            f"{format_bytes(allowed)}: use gram(kernel, X, storage='blocked') or a smaller sample"
+        )
+    return np.empty(shape, dtype)
+
+
+# ---------------------------------------------------------------- validation
+def as_table(X: Any, name: str, owner: str) -> Any:
+    """Return X as a finite float32 or float64 table, C-ordered or CSR, or say what is wrong."""
+    if isinstance(X, str) or _holds_text(X):
+        raise TypeError(
+            f"{name} must be a table of numbers (rows × columns) for {owner}; got text. Kernels on "
+            f"text or other objects are made with FromFunction, FromFeatureMap or RankOne"
+        )
+    table = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        input_name=name,
+        estimator=owner,
+    )
+    if sp.issparse(table) and not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
+
+
+def _holds_text(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "US" or (X.dtype.kind == "O" and _holds_text(X.ravel().tolist()))
+    return isinstance(X, (list, tuple)) and any(
+        isinstance(row, (str, bytes)) or _holds_text(row) for row in X
+    )
+
+
+def as_objects(X: Any, name: str) -> Any:
+    """Return X as an indexable sequence of objects (arrays, CSR and lists stay what they are)."""
+    if isinstance(X, (str, bytes, dict)) or (not hasattr(X, "__len__") and not sp.issparse(X)):
+        raise TypeError(f"{name} must be a list or an array of objects; got {type(X).__name__}")
+    if sp.issparse(X):
+        X = X.tocsr()
+    elif hasattr(X, "to_numpy"):  # pandas and polars
+        X = X.to_numpy()
+    elif not isinstance(X, (np.ndarray, Sequence)):
+        X = list(X)
+    if count_rows(X) == 0:
+        raise ValueError(f"{name} must hold at least one object; got an empty sample")
+    return X
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of rows of an array, a sparse matrix or a list."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def take(data: Any, index: Any) -> Any:
+    """Return the rows of an array, sparse matrix or list that a slice or integers name."""
+    if hasattr(data, "shape") or isinstance(index, slice):
+        return data[index]
+    return [data[i] for i in index]
+
+
+def as_index(index: Any, n: int, name: str) -> np.ndarray:
+    """Return integers in [0, n) from integers, a slice or a mask; out of range is an error."""
+    if isinstance(index, slice):
+        return np.arange(n)[index]
+    index = np.atleast_1d(np.asarray(index))
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise ValueError(f"{name} is a mask of shape {index.shape}; it must be ({n},)")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return index.astype(np.intp).ravel()
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise TypeError(
+            f"{name} must be integers, a mask or a slice; got {index.dtype} {index.shape}"
+        )
+    if index.min() < -n or index.max() >= n:
+        raise ValueError(f"{name} must lie in [0, {n}); got {index.min()} … {index.max()}")
+    return np.where(index < 0, index + n, index).astype(np.intp)
+
+
+# ---------------------------------------------------------------- tiles and threads
+def ranges(n: int, step: int) -> list[slice]:
+    """Return the slices of length ``step`` that cover ``range(n)``."""
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def n_threads() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_tiles(work: Callable[[Any, int], None], tiles: Sequence[Any], workers: int) -> None:
+    """Call ``work(tile, worker)`` for every tile; worker w takes the tiles w, w + workers, …
+
+    The assignment is fixed, so that sums per worker do not depend on the scheduler. An exception,
+    Ctrl-C included, stops all workers before their next tile.
+    """
+    workers = min(workers, len(tiles))
+    if workers <= 1:
+        for tile in tiles:
+            work(tile, 0)
+        return
+    stop = Event()
+
+    def loop(worker: int) -> None:
+        for tile in tiles[worker::workers]:
+            if stop.is_set():
+                return
+            work(tile, worker)
+
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(loop, worker) for worker in range(workers)]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            stop.set()

@@ -1,0 +1,90 @@
+"""What every kernel estimator does at its border: check rows, bind the kernel, warn honestly."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from mercer._array import as_objects
+from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels.sample import Sample
+from mercer.result import Solution
+
+
+class KernelEstimator(BaseEstimator):
+    """An estimator with a parameter ``kernel`` that accepts a kernel, a name or a function.
+
+    Fitting binds the kernel to the training rows (``kernel_``) and keeps them (``X_fit_``).
+    """
+
+    kernel: Any
+    kernel_: Kernel
+
+    def _fit_rows(
+        self, X: Any, y: Any = "no_validation", sample_weight: Any = None, **checks: Any
+    ) -> tuple[Sample, Any, np.ndarray]:
+        """Check rows, targets and weights, bind the kernel; return the training sample and both."""
+        kernel = as_kernel(self.kernel)
+        has_target = not isinstance(y, str)
+        if kernel.domain == "vectors":
+            checked = validate_data(self, X, y, **_TABLE, **checks)
+            X, y = checked if has_target else (checked, None)
+        else:
+            X = as_objects(X, "X")
+            if has_target:
+                y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+                check_consistent_length(X, y)
+        sample = kernel.sample(X)
+        weight = check_weights(sample_weight, len(sample))
+        self.kernel_ = kernel.bind(sample, weight)
+        self.kernel_.check_pair(sample, sample)
+        self.X_fit_ = sample.data
+        return sample, y, weight
+
+    def _new_rows(self, X: Any) -> Sample:
+        """Check new rows against the fitted ones."""
+        check_is_fitted(self)
+        if self.kernel_.domain == "vectors":
+            X = validate_data(self, X, reset=False, **_TABLE)
+        return self.kernel_.sample(X)
+
+    def _accept(self, solution: Solution) -> None:
+        """Keep the proof; warn if it does not hold."""
+        self.certificate_ = solution.certificate
+        self.status_ = solution.status.name.lower()
+        if not solution.status.ok:
+            name = type(self).__name__
+            warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else None
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed" or any(
+            isinstance(leaf, Precomputed) for leaf in (kernel.leaves() if kernel else ())
+        )
+        return tags
+
+
+def check_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Return n weights ≥ 0, not all zero; None means 1 each."""
+    weight = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64)
+    if np.any(weight < 0) or not np.any(weight > 0):
+        raise ValueError(
+            f"sample_weight must be ≥ 0 and not all zero; its minimum is {weight.min()}"
+        )
+    return weight
+
+
+_TABLE = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}

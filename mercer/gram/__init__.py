@@ -1,0 +1,18 @@
+"""Gram matrices: the kernel on a sample, as an operator with a storage."""
+
+from mercer.gram.base import CenteredGram, Centering, Gram, center_rows, fresh_array
+from mercer.gram.choose import gram
+from mercer.gram.storages import BlockedGram, CachedGram, DenseGram, PrecomputedGram
+
+__all__ = [
+    "BlockedGram",
+    "CachedGram",
+    "CenteredGram",
+    "Centering",
+    "DenseGram",
+    "Gram",
+    "PrecomputedGram",
+    "center_rows",
+    "fresh_array",
+    "gram",
+]

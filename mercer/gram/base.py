@@ -1,0 +1,291 @@
+"""The Gram matrix as an operator: products, rows and diagonals, never n × n by surprise."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from mercer._array import allocate, as_index, ranges
+
+ALL = slice(None)
+ROW_BLOCK_VALUES = 2**22  # values of a block of rows that passes through memory at once
+
+
+class Gram(LinearOperator):
+    """The matrix K with K_ij = k(x_i, y_j), as a `scipy.sparse.linalg.LinearOperator`.
+
+    A storage implements ``_block(rows, columns)``, ``diagonal()`` and ``nbytes``; everything else
+    follows from these and is overridden only where a storage can do better.
+    """
+
+    storage: ClassVar[str]
+    exact: bool = True
+    """Whether the values are those of the kernel (a low-rank storage says False)."""
+
+    holds_array: bool = False
+    """Whether ``toarray()`` is the storage itself, not to be written over."""
+
+    def __init__(self, shape: tuple[int, int], dtype: Any, symmetric: bool):
+        super().__init__(np.dtype(dtype), shape)
+        self.symmetric = symmetric
+        """Whether rows and columns stand for the same points in the same order."""
+
+    # ------------------------------------------------------------ what a storage implements
+    def _block(self, rows: Any, columns: Any) -> np.ndarray:
+        """Return K at checked rows and columns (integers or a slice)."""
+        raise NotImplementedError
+
+    def diagonal(self) -> np.ndarray:
+        """Return k(x_i, x_i), shape (n,)."""
+        raise NotImplementedError
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that this storage holds."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ what follows
+    def rows(self, index: Any) -> np.ndarray:
+        """Return rows of K, shape (len(index), m)."""
+        return self._block(as_index(index, self.shape[0], "index"), ALL)
+
+    def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
+        """Return K as an array, if it fits into the budget."""
+        out = allocate(self.shape, self.dtype, memory)
+        for block in self._row_blocks():
+            out[block] = self._block(block, ALL)
+        return out
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.toarray()
+        return np.array(array, dtype=dtype, copy=copy if dtype is None else None)
+
+    def restrict(self, rows: Any, columns: Any = None) -> Gram:
+        """Return the Gram matrix of some points, without copying K.
+
+        ``restrict(fold)`` keeps the same rows and columns of a training matrix (of a rectangular
+        one: the rows); ``restrict(test, train)`` keeps these rows and those columns.
+        """
+        rows, columns = self._indices(rows, columns)
+        return RestrictedGram(self, rows, columns)
+
+    def _indices(self, rows: Any, columns: Any) -> tuple[np.ndarray, np.ndarray]:
+        rows = as_index(rows, self.shape[0], "rows")
+        if columns is not None:
+            return rows, as_index(columns, self.shape[1], "columns")
+        return rows, rows if self.symmetric else np.arange(self.shape[1])
+
+    def centered(
+        self, weights: Any = None, reference: Gram | Centering | None = None
+    ) -> CenteredGram:
+        """Return K of the features minus their mean: H K Hᵀ with H = I − 1αᵀ, never formed.
+
+        Parameters
+        ----------
+        weights : array of shape (n,), default=None
+            α with Σα = 1; None means 1/n each.
+        reference : Gram, default=None
+            For new points against training points: the training matrix (or its centred form,
+            whose weights are then used).
+        """
+        if reference is None and not self.symmetric:
+            raise ValueError(
+                "centering a matrix of new points needs reference=, the training Gram matrix"
+            )
+        return CenteredGram(self, Centering.of(self if reference is None else reference, weights))
+
+    def _row_blocks(self) -> list[slice]:
+        return ranges(self.shape[0], max(1, ROW_BLOCK_VALUES // max(1, self.shape[1])))
+
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
+        V = np.asarray(V, dtype=self.dtype)
+        out = np.empty((self.shape[0], V.shape[1]), self.dtype)
+        for block in self._row_blocks():
+            np.matmul(self._block(block, ALL), V, out=out[block])
+        return out
+
+    def _rmatmat(self, V: np.ndarray) -> np.ndarray:
+        if self.symmetric:
+            return self._matmat(V)
+        V = np.asarray(V, dtype=self.dtype)
+        out = np.zeros((self.shape[1], V.shape[1]), self.dtype)
+        for block in self._row_blocks():
+            out += self._block(block, ALL).T @ V[block]
+        return out
+
+    def row_means(self, weights: np.ndarray) -> np.ndarray:
+        """Return K α in float64, whatever the precision of K."""
+        out = np.empty(self.shape[0])
+        for block in self._row_blocks():
+            out[block] = self._block(block, ALL).astype(np.float64, copy=False) @ weights
+        return out
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        return f"<{n} × {m} {type(self).__name__} of {self.dtype}>"
+
+
+def fresh_array(K: Gram, memory: int | float | str | None = None) -> np.ndarray:
+    """Return K as an array that the caller may write over, within the budget."""
+    array = K.toarray(memory)
+    if not K.holds_array:
+        return array
+    out = allocate(K.shape, K.dtype, memory)
+    out[...] = array
+    return out
+
+
+class RestrictedGram(Gram):
+    """Some rows and columns of another Gram matrix, read through it."""
+
+    def __init__(self, base: Gram, rows: np.ndarray, columns: np.ndarray):
+        symmetric = base.symmetric and np.array_equal(rows, columns)
+        super().__init__((len(rows), len(columns)), base.dtype, symmetric)
+        self.base, self._rows, self._columns = base, rows, columns
+        self.exact = base.exact
+
+    @property
+    def storage(self) -> str:  # type: ignore[override]
+        return self.base.storage
+
+    def _block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.base._block(self._rows[rows], self._columns[columns])
+
+    def diagonal(self) -> np.ndarray:
+        return self.base.diagonal()[self._rows]
+
+    def restrict(self, rows: Any, columns: Any = None) -> Gram:
+        rows, columns = self._indices(rows, columns)
+        return self.base.restrict(self._rows[rows], self._columns[columns])
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+
+class Centering(NamedTuple):
+    """What centring in feature space needs: α, Kα of the training points, and αᵀKα."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    total: float
+
+    @classmethod
+    def of(cls, gram: Gram | Centering, weights: Any = None) -> Centering:
+        """Return the centring of a training Gram matrix (a centring is returned as it is)."""
+        if isinstance(gram, Centering):
+            return gram
+        if isinstance(gram, CenteredGram) and weights is None:
+            return gram.centering
+        if not gram.symmetric:
+            raise ValueError(f"reference must be a training Gram matrix (square); got {gram.shape}")
+        n = gram.shape[0]
+        alpha = np.full(n, 1.0 / n) if weights is None else _check_weights(weights, n)
+        means = gram.row_means(alpha)
+        return cls(alpha, means, float(alpha @ means))
+
+
+def _check_weights(weights: Any, n: int) -> np.ndarray:
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all():
+        raise ValueError(f"weights must be {n} finite numbers; got shape {weights.shape}")
+    if not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-8):
+        raise ValueError(f"weights must sum to 1; they sum to {weights.sum():.6g}")
+    return weights
+
+
+class CenteredGram(Gram):
+    """K_ij − (Kα)_i − (Kα)_j + αᵀKα: inner products of features minus their (weighted) mean."""
+
+    def __init__(self, base: Gram, centering: Centering):
+        if base.shape[1] != len(centering.weights):
+            raise ValueError(
+                f"reference has {len(centering.weights)} points, this has {base.shape[1]} columns"
+            )
+        super().__init__(base.shape, base.dtype, base.symmetric)
+        self.base, self.centering, self.exact = base, centering, base.exact
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """Kα of the points of the rows."""
+        if self.symmetric:
+            return self.centering.means
+        return self.base.row_means(self.centering.weights)
+
+    @property
+    def storage(self) -> str:  # type: ignore[override]
+        return self.base.storage
+
+    def _block(self, rows: Any, columns: Any) -> np.ndarray:
+        block = np.array(self.base._block(rows, columns))
+        block -= self._means[rows][:, None]
+        block -= (self.centering.means - self.centering.total)[columns]
+        return block
+
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
+        V = np.asarray(V, dtype=np.float64)
+        alpha, means, total = self.centering
+        sums = V.sum(axis=0)
+        if self.symmetric:
+            product, own = self.base._matmat(V), means
+        else:  # one pass over K gives both K V and K α
+            both = self.base._matmat(np.column_stack([V, alpha]))
+            product, own = both[:, :-1], both[:, -1]
+        product = product - np.outer(own, sums) - (means @ V - total * sums)
+        return product.astype(self.dtype, copy=False)
+
+    def _rmatmat(self, V: np.ndarray) -> np.ndarray:
+        V = np.asarray(V, dtype=np.float64)
+        _, means, total = self.centering
+        sums = V.sum(axis=0)
+        product = self.base._rmatmat(V) - np.outer(means - total, sums) - self._means @ V
+        return product.astype(self.dtype, copy=False)
+
+    def diagonal(self) -> np.ndarray:
+        diagonal = self.base.diagonal() - self._means - self.centering.means + self.centering.total
+        return diagonal.astype(self.dtype, copy=False)
+
+    def row_means(self, weights: np.ndarray) -> np.ndarray:
+        means, total = self.centering.means, self.centering.total
+        inner = self.base.row_means(weights)
+        return inner - self._means * weights.sum() - (means @ weights - total * weights.sum())
+
+    @property
+    def nbytes(self) -> int:
+        return self.base.nbytes + self.centering.means.nbytes + self.centering.weights.nbytes
+
+
+def center_rows(rows: Any, reference: Any, weights: Any = None) -> np.ndarray:
+    """Return kernel rows of new points, centred by the training points.
+
+    k̃(x, x_j) = k(x, x_j) − Σᵢ αᵢ k(x, x_i) − Σᵢ αᵢ k(x_i, x_j) + Σᵢₗ αᵢ αₗ k(x_i, x_l)
+
+    Parameters
+    ----------
+    rows : array of shape (m, n)
+        Kernel values of m new points against the n training points.
+    reference : Gram
+        The training Gram matrix, or its centred form.
+    weights : array of shape (n,), default=None
+        α with Σα = 1; None means 1/n each, or the weights of a centred reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import center_rows, gram
+    >>> X, new = np.array([[0.0], [2.0]]), np.array([[3.0]])
+    >>> center_rows(new @ X.T, gram("linear", X))
+    array([[-2.,  2.]])
+    """
+    rows = np.asarray(rows)
+    centering = Centering.of(reference, weights)
+    if rows.ndim != 2 or rows.shape[1] != len(centering.weights):
+        raise ValueError(
+            f"rows must have shape (m, {len(centering.weights)}), one column for each training "
+            f"point; got {rows.shape}"
+        )
+    own = rows @ centering.weights
+    return rows - own[:, None] - centering.means + centering.total

@@ -1,0 +1,46 @@
+"""Kernels: functions k(x, y) as objects, with an algebra and a known definiteness."""
+
+from mercer.kernels.base import (
+    Constant,
+    Exp,
+    Kernel,
+    Normalized,
+    Power,
+    Product,
+    Sum,
+)
+from mercer.kernels.custom import FromFeatureMap, FromFunction, Precomputed, RankOne
+from mercer.kernels.names import as_kernel
+from mercer.kernels.series import PowerSeries
+from mercer.kernels.vector import (
+    RBF,
+    Exponential,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    VectorKernel,
+)
+
+__all__ = [
+    "RBF",
+    "Constant",
+    "Exp",
+    "Exponential",
+    "FromFeatureMap",
+    "FromFunction",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Normalized",
+    "Polynomial",
+    "Power",
+    "PowerSeries",
+    "Precomputed",
+    "Product",
+    "RankOne",
+    "Sigmoid",
+    "Sum",
+    "VectorKernel",
+    "as_kernel",
+]

@@ -1,0 +1,142 @@
+"""Compiled loops over tiles: squared distances, L1 distances, sparse inner products.
+
+They see only arrays, release the GIL, and are cached on disk. ``fastmath`` allows sums to be
+reordered, nothing more: NaN and infinity have been refused before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_REORDER = {"reassoc", "contract", "nsz"}
+FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
+LANES = 16  # rows that share one pass over the other operand's non-zeros
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def distances_from_inner(G, xx, yy, cancelled):
+    """Turn inner products into ‖x‖² + ‖y‖² − 2x·y in place; count per row what cancelled.
+
+    An entry below 5 % of ‖x‖² + ‖y‖² has lost digits to cancellation and must be recomputed from
+    the difference: that leaves every squared distance with a relative error of about 20 ulp.
+    """
+    few = G.dtype.type(FEW)
+    for i in range(G.shape[0]):
+        count = 0
+        for j in range(G.shape[1]):
+            both = xx[i] + yy[j]
+            d = both - (G[i, j] + G[i, j])
+            G[i, j] = d
+            count += d < few * both
+        cancelled[i] = count
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def refine_dense(D, xx, yy, X, Y, cancelled):
+    """Recompute the cancelled squared distances from the differences."""
+    few = D.dtype.type(FEW)
+    for i in range(D.shape[0]):
+        if cancelled[i] == 0:
+            continue
+        for j in range(D.shape[1]):
+            if D[i, j] < few * (xx[i] + yy[j]):
+                total = D.dtype.type(0)
+                for k in range(X.shape[1]):
+                    t = X[i, k] - Y[j, k]
+                    total += t * t
+                D[i, j] = total
+
+
+@njit(cache=True, nogil=True)
+def _sparse_distance(xi, xv, yi, yv, squared):
+    """Return Σ|x_k − y_k| or Σ(x_k − y_k)² of two sparse rows by merging their sorted indices."""
+    total = xv.dtype.type(0)
+    a, b = 0, 0
+    while a < len(xi) or b < len(yi):
+        if b == len(yi) or (a < len(xi) and xi[a] < yi[b]):
+            t = xv[a]
+            a += 1
+        elif a == len(xi) or yi[b] < xi[a]:
+            t = yv[b]
+            b += 1
+        else:
+            t = xv[a] - yv[b]
+            a += 1
+            b += 1
+        total += t * t if squared else abs(t)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
+    """Recompute the cancelled squared distances between CSR rows from the differences."""
+    few = D.dtype.type(FEW)
+    for i in range(D.shape[0]):
+        if cancelled[i] == 0:
+            continue
+        x = slice(xp[i], xp[i + 1])
+        for j in range(D.shape[1]):
+            if D[i, j] < few * (xx[i] + yy[j]):
+                y = slice(yp[j], yp[j + 1])
+                D[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], True)
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def l1_dense(X, Y, out):
+    """Write Σ|x_k − y_k| for all pairs of dense rows."""
+    for i in range(X.shape[0]):
+        for j in range(Y.shape[0]):
+            total = out.dtype.type(0)
+            for k in range(X.shape[1]):
+                total += abs(X[i, k] - Y[j, k])
+            out[i, j] = total
+
+
+@njit(cache=True, nogil=True)
+def l1_sparse(xp, xi, xv, yp, yi, yv, out):
+    """Write Σ|x_k − y_k| for all pairs of CSR rows."""
+    for i in range(out.shape[0]):
+        x = slice(xp[i], xp[i + 1])
+        for j in range(out.shape[1]):
+            y = slice(yp[j], yp[j + 1])
+            out[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], False)
+
+
+@njit(cache=True, nogil=True)
+def _spread(i0, lanes, p, indices, values, place, panel):
+    """Write a few CSR rows as columns of a panel that holds only the columns they use."""
+    used = 0
+    for lane in range(lanes):
+        for a in range(p[i0 + lane], p[i0 + lane + 1]):
+            if place[indices[a]] < 0:
+                place[indices[a]] = used
+                panel[used] = 0
+                used += 1
+            panel[place[indices[a]], lane] = values[a]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def inner_sparse(xp, xi, xv, yp, yi, yv, n_columns, out):
+    """Write x·y for all pairs of CSR rows: 16 rows of X are spread out, Y is read once for all."""
+    widest = 0
+    for i0 in range(0, out.shape[0], LANES):
+        i1 = min(i0 + LANES, out.shape[0])
+        widest = max(widest, xp[i1] - xp[i0])
+    panel = np.zeros((min(widest, n_columns), LANES), xv.dtype)
+    place = np.full(n_columns, -1, np.int32)
+    total = np.zeros(LANES, xv.dtype)
+    for i0 in range(0, out.shape[0], LANES):
+        lanes = min(LANES, out.shape[0] - i0)
+        _spread(i0, lanes, xp, xi, xv, place, panel)
+        for j in range(out.shape[1]):
+            total[:] = 0
+            for b in range(yp[j], yp[j + 1]):
+                row = place[yi[b]]
+                if row >= 0:
+                    for lane in range(LANES):
+                        total[lane] += yv[b] * panel[row, lane]
+            for lane in range(lanes):
+                out[i0 + lane, j] = total[lane]
+        for a in range(xp[i0], xp[i0 + lanes]):
+            place[xi[a]] = -1

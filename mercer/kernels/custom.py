@@ -1,0 +1,192 @@
+"""Kernels from what the user has: a function, a feature map, a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import StrOptions
+
+from mercer._array import as_table, count_rows
+from mercer.kernels.base import INDEFINITE, PSD, UNKNOWN, Kernel
+from mercer.kernels.sample import Pair, Sample, inner, squared_norms
+
+
+def _objects(data: Any) -> Any:
+    """Yield the objects of a sample: list items, or rows as plain arrays."""
+    if sp.issparse(data):
+        return (data[[i]].toarray().ravel() for i in range(data.shape[0]))
+    return iter(data)
+
+
+class FromFunction(Kernel):
+    """A kernel from a Python function of two objects.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, y) -> float`` for two objects (rows, strings, anything).
+    definiteness : {"unknown", "psd", "indefinite"}, default="unknown"
+        What you know of the function. ``"psd"`` includes symmetry: only one triangle of a Gram
+        matrix is then computed. `check_kernel` helps to find out.
+
+    Examples
+    --------
+    >>> from mercer.kernels import FromFunction
+    >>> common = FromFunction(lambda a, b: float(len(set(a) & set(b))))
+    >>> common(["kernel", "trick"])
+    array([[5., 2.],
+           [2., 5.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "function": [callable],
+        "definiteness": [StrOptions({PSD, INDEFINITE, UNKNOWN})],
+    }
+
+    definiteness: Any = UNKNOWN
+
+    def __init__(self, function: Callable[[Any, Any], float], definiteness: str = UNKNOWN):
+        self.function = function
+        self.definiteness = definiteness
+
+    @property
+    def symmetric(self) -> bool:
+        return self.definiteness == PSD
+
+    def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        right = list(_objects(pair.Y.data))
+        for i, x in enumerate(_objects(pair.X.data)):
+            for j, y in enumerate(right):
+                out[i, j] = self._value(x, y)
+
+    def _diagonal(self, X: Sample) -> np.ndarray:
+        return np.array([self._value(x, x) for x in _objects(X.data)], dtype=np.float64)
+
+    def _value(self, x: Any, y: Any) -> float:
+        value = np.asarray(self.function(x, y))
+        if value.size != 1 or value.dtype.kind not in "fiub" or not np.isfinite(value).all():
+            raise ValueError(
+                f"function must return one finite number for two objects; "
+                f"got {value!r} for {x!r} and {y!r}"
+            )
+        return float(value.item())
+
+
+class FromFeatureMap(Kernel):
+    """A kernel from a feature map: k(x, y) = φ(x)·φ(y).
+
+    Parameters
+    ----------
+    phi : callable or transformer
+        ``phi(x)`` returns the features of one object as a vector (or a number); an object with
+        ``transform(X)`` is given all rows at once.
+
+    Examples
+    --------
+    >>> from mercer.kernels import FromFeatureMap
+    >>> k = FromFeatureMap(lambda x: [x[0] ** 2, x[1] ** 2, 2**0.5 * x[0] * x[1]])
+    >>> k([[1.0, 2.0]], [[3.0, 4.0]]).round(6)
+    array([[121.]])
+    """
+
+    releases_gil = True  # the features are computed once, under a lock
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"phi": [callable, "has transform"]}
+
+    def __init__(self, phi: Any):
+        self.phi = phi
+
+    @property
+    def definiteness(self) -> str:
+        return PSD
+
+    def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        if not callable(self.phi) and not hasattr(self.phi, "transform"):
+            raise TypeError(f"phi must be a function or have transform(X); got {self.phi!r}")
+        return self
+
+    def features(self, data: Any) -> np.ndarray:
+        """Return the features of all objects, shape (n, p)."""
+        if hasattr(self.phi, "transform"):
+            features = self.phi.transform(data)
+        else:
+            features = np.array([np.ravel(self.phi(x)) for x in _objects(data)], dtype=np.float64)
+        if count_rows(features) != count_rows(data):
+            raise ValueError(
+                f"phi must give one row of features for each object; got "
+                f"{count_rows(features)} for {count_rows(data)}"
+            )
+        return as_table(features, "phi(X)", type(self).__name__)
+
+    def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        features = pair.derive(("features", self), self.features)
+        inner(features.X.rows(pair.dtype), features.Y.rows(pair.dtype), out)
+
+    def _diagonal(self, X: Sample) -> np.ndarray:
+        return squared_norms(X.derive(("features", self), self.features).data)
+
+
+class RankOne(FromFeatureMap):
+    """The kernel k(x, y) = f(x) f(y) of a real function f: Gram matrices of rank at most one.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x) -> float`` for one object.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"f": [callable]}
+
+    def __init__(self, f: Callable[[Any], float]):
+        self.f = f
+
+    @property
+    def phi(self) -> Any:
+        return self.f
+
+    def features(self, data: Any) -> np.ndarray:
+        features = super().features(data)
+        if features.shape[1] != 1:
+            raise ValueError(f"f must return one number; got {features.shape[1]} for each object")
+        return features
+
+
+class Precomputed(Kernel):
+    """A kernel that is given as its matrix: rows are points, columns the training points.
+
+    ``k(K)`` takes the square matrix of the training sample; ``k(K_new, K)`` the values of new
+    points (rows) against the training points (columns).
+    """
+
+    domain = "vectors"
+    releases_gil = True
+
+    def check_pair(self, X: Sample, Y: Sample) -> None:
+        n, m = Y.root.data.shape
+        if n != m:
+            raise ValueError(f"a precomputed training matrix must be square; got {n} × {m}")
+        if X.root.data.shape[1] != n:
+            raise ValueError(
+                f"a precomputed matrix of new points must have {n} columns, one for each training "
+                f"point; got {X.root.data.shape[1]}"
+            )
+        if sp.issparse(Y.data):
+            raise TypeError("a precomputed matrix must be dense; got a sparse one")
+
+    @property
+    def symmetric(self) -> bool:
+        return False  # not known, and copying one triangle saves nothing
+
+    def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        out[...] = pair.X.data[:, pair.Y.index]
+
+    def _diagonal(self, X: Sample) -> np.ndarray:
+        n, m = X.root.data.shape
+        if n != m:
+            raise ValueError(
+                "k(x, x) of new points is not known to a precomputed kernel: only the values "
+                "against the training points are"
+            )
+        return np.diagonal(X.root.data)[X.index]

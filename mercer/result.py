@@ -1,0 +1,177 @@
+"""What a solver returns: a status that is advice, a certificate that is a proof, a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from html import escape
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+
+class Status(Enum):
+    """How a solve ended; the value is what to do about it."""
+
+    OPTIMAL = "solved to the tolerance"
+    MAX_ITER = "stopped at max_iter: raise max_iter, loosen tol, or scale the columns of X"
+    TIME_LIMIT = "stopped at time_limit: raise time_limit, loosen tol, or scale the columns of X"
+    INTERRUPTED = "interrupted: this is the best value so far"
+    ILL_CONDITIONED = (
+        "solved, but the residual is above the tolerance: the matrix is nearly singular; raise lam "
+        "or remove duplicated points"
+    )
+    INDEFINITE = (
+        "the kernel is not positive semidefinite on this sample: the problem is not convex; look "
+        "at check_kernel(kernel, X) or use another kernel"
+    )
+    INACCURATE = "the proof misses its tolerance: rescale the data or ask for fewer components"
+
+    @property
+    def advice(self) -> str:
+        """What happened and what to do, in one sentence."""
+        return self.value
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs to be done."""
+        return self is Status.OPTIMAL
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of a fit, recomputed from the returned value.
+
+    The parts are also attributes: ``certificate.residual`` is ``certificate.parts["residual"]``.
+
+    Parameters
+    ----------
+    kind : str
+        What is proved, for example "relative residual".
+    value : float
+        The quantity that must be small.
+    tolerance : float
+        What it must not exceed.
+    about : str
+        The claim in words: what was solved, on which Gram storage, with which limits.
+    parts : mapping
+        All figures behind the value: numbers, texts, or mappings of them.
+    """
+
+    kind: str
+    value: float
+    tolerance: float
+    about: str = ""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
+        object.__setattr__(self, "tolerance", float(self.tolerance))
+        object.__setattr__(self, "parts", MappingProxyType(_plain(self.parts)))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the value is within the tolerance (NaN is not)."""
+        return bool(self.value <= self.tolerance)
+
+    def __getattr__(self, name: str) -> Any:
+        parts = self.__dict__.get("parts", {})
+        if name in parts:
+            return parts[name]
+        raise AttributeError(f"this certificate has no part {name!r}; it has {sorted(parts)}")
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.to_dict(),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values."""
+        fields = ("kind", "value", "tolerance", "about")
+        return {**{name: getattr(self, name) for name in fields}, "parts": _plain(self.parts)}
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the table: a name and a text."""
+        yield self.kind, f"{_text(self.value)} ≤ {_text(self.tolerance)}"
+        yield "proved", "yes" if self.ok else "NO"
+        yield from _flat(self.parts)
+
+    def __str__(self) -> str:
+        return text_table("certificate", self.rows(), self.about)
+
+    def _repr_html_(self) -> str:
+        return html_table("certificate", self.rows(), self.about)
+
+
+def _rebuild(fields: dict[str, Any]) -> Certificate:
+    return Certificate(**fields)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver returns.
+
+    Parameters
+    ----------
+    value : array
+        The solution (coefficients, eigenvectors, …).
+    status : Status
+        How the solve ended.
+    certificate : Certificate
+        The proof, recomputed from ``value``.
+    intercept : float or array, default=0.0
+        The offset b, where there is one.
+    stats : mapping
+        Iterations, times, bytes: what the run cost.
+    state : object
+        What a warm start needs.
+    """
+
+    value: Any
+    status: Status
+    certificate: Certificate
+    intercept: Any = 0.0
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    state: Any = None
+
+
+# -------------------------------------------------------------------- tables for people
+def text_table(title: str, rows: Any, about: str = "") -> str:
+    """Return lines ``name  value`` under a title, aligned."""
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = [f"{title}{': ' + about if about else ''}"]
+    return "\n".join(lines + [f"  {name:<{width}}  {value}" for name, value in rows])
+
+
+def html_table(title: str, rows: Any, about: str = "") -> str:
+    """Return the same table for a notebook."""
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(v)}</td></tr>"
+        for n, v in rows
+    )
+    return f"<table><caption><b>{escape(title)}</b> {escape(about)}</caption>{body}</table>"
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy scalars and arrays as Python numbers and lists."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in parts.items():
+        label = prefix + name.replace("_", " ")
+        if isinstance(value, Mapping):
+            yield from _flat(value, label + ": ")
+        else:
+            yield label, _text(value)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
