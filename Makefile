@@ -1,0 +1,80 @@
+# Every target works on a fresh machine with python3 (>= 3.11, with venv and pip) and make.
+# The first run of a target installs what it needs into .venv; later runs start at once.
+
+PYTHON ?= python3
+VENV   ?= .venv
+WORKERS ?= 2
+ARGS   ?=
+
+BIN     := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+PINS    := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-all check format docs bench clean distclean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.core  ## fit, predict and prove on data that ships with scikit-learn
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+test: $(VENV)/.dev  ## run the tests, without the long ones
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-all: $(VENV)/.dev  ## run all tests
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+check: $(VENV)/.dev  ## lint, format, types, architecture
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q tests/test_architecture.py
+
+format: $(VENV)/.dev  ## format the code and fix what the linter can
+	@$(BIN)/ruff check --fix-only -q .
+	@$(BIN)/ruff format .
+
+docs: $(VENV)/.docs  ## build the documentation into docs/_build/html
+	@rm -rf docs/generated  # pages of names that are no longer there
+	@$(BIN)/python -m sphinx -b html -W --keep-going -q $(ARGS) docs docs/_build/html
+	@echo "Documentation: docs/_build/html/index.html"
+
+bench: $(VENV)/.bench  ## measure the claims of the benchmarks page
+	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; done
+
+clean:  ## remove caches and built pages, keep .venv
+	@rm -rf build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	@rm -rf docs/_build docs/generated docs/gallery docs/sg_execution_times.rst
+	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean  ## remove .venv as well
+	@rm -rf $(VENV)
+
+# One stamp for each set of requirements; a change of the pins makes all of them stale.
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("mercer needs Python 3.11 or newer, $(PYTHON) is %d.%d: try make PYTHON=python3.12" % v[:2])'
+	@echo "Creating $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/.core: $(PINS) | $(BIN)/python
+	@echo "Installing mercer (once; a minute or so) ..."
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: $(PINS) | $(BIN)/python
+	@echo "Installing mercer with what the tests need (once; a minute or so) ..."
+	@$(INSTALL) -e '.[dev]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.docs: $(PINS) | $(BIN)/python
+	@echo "Installing mercer with what the documentation needs (once; a minute or so) ..."
+	@$(INSTALL) -e '.[docs]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.bench: benchmarks/requirements.txt $(VENV)/.core
+	@echo "Installing the libraries to compare with (once) ..."
+	@$(INSTALL) -r benchmarks/requirements.txt || echo "Some are not available here: their columns stay empty."
+	@touch $@
