@@ -1,0 +1,215 @@
+"""What is under test, as tables. One new line in a table puts the whole suite behind it.
+
+- A new kernel: one line in `KERNELS` (or `OBJECT_KERNELS`, if it is not a kernel on vectors).
+- A new Gram storage: one line in `STORAGES`.
+- A new estimator: one line in `ESTIMATORS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer import SVC, SVR, Gram, KernelPCA, KernelRidge, OneClassSVM, gram
+from mercer.kernels import (
+    RBF,
+    Constant,
+    Exponential,
+    FromFeatureMap,
+    FromFunction,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    PowerSeries,
+    Precomputed,
+    RankOne,
+    Sigmoid,
+)
+
+
+# ---------------------------------------------------------------- functions for kernels
+def cosine(x: Any, y: Any) -> float:
+    """Return cos(x₁ − y₁) = cos x₁ cos y₁ + sin x₁ sin y₁, a kernel."""
+    return math.cos(float(x[0]) - float(y[0]))
+
+
+def squares_and_product(x: Any) -> list[float]:
+    """Return the explicit map of (x·y)² for the first two columns (one column: x²)."""
+    a, b = float(x[0]), float(x[-1])
+    return [a * a, b * b, 2**0.5 * a * b]
+
+
+def first_plus_one(x: Any) -> float:
+    return float(x[0]) + 1.0
+
+
+def shared_letters(a: str, b: str) -> float:
+    """Return the number of letters that two words share: Σ over letters of 1[in a] 1[in b]."""
+    return float(len(set(a) & set(b)))
+
+
+def letter_counts(word: str) -> list[int]:
+    return [word.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+
+def word_length(word: str) -> int:
+    return len(word)
+
+
+# ---------------------------------------------------------------- kernels
+def _by_name(kernels: list[Kernel]) -> dict[str, Kernel]:
+    return {repr(kernel): kernel for kernel in kernels}
+
+
+KERNELS = _by_name(
+    [
+        # the plain ones
+        Linear(),
+        Linear(bias=2.0),
+        Linear(bias=-1.0),
+        Polynomial(),
+        Polynomial(degree=2, bias=0.0),
+        Polynomial(degree=5, scale=0.1, bias=0.5),
+        Polynomial(degree=0),
+        Sigmoid(scale=0.5, bias=-0.2),
+        RBF(),
+        RBF(gamma="auto"),
+        RBF(gamma=0.3),
+        Exponential(),
+        Exponential(gamma=0.7),
+        Laplacian(),
+        Laplacian(gamma=0.4),
+        Constant(3.0),
+        # the algebra
+        0.5 * RBF(gamma=0.1) + Polynomial(degree=2) * Linear(),
+        RBF(gamma=0.5) * Laplacian(gamma=0.2) + 1.0,
+        RBF(gamma=0.5) - 0.3 * Exponential(gamma=1.0),
+        (Linear(bias=1.0) + RBF()) ** 3,
+        (0.1 * Linear()).exp(),
+        Linear().normalized(),
+        Polynomial(degree=3, bias=0.5).normalized(),
+        (0.3 * Linear() + RBF(gamma=0.2)).exp().normalized(),
+        PowerSeries(RBF(gamma=0.5), [1.0, 0.0, 0.5, 0.25]),
+        PowerSeries(Linear(), [0.5, -1.0, 0.25]),
+        # what the user has: a function, a feature map
+        FromFunction(cosine),
+        FromFunction(cosine, definiteness="psd"),
+        FromFeatureMap(squares_and_product),
+        RankOne(first_plus_one),
+        RankOne(first_plus_one) * RBF(gamma=0.3) + FromFunction(cosine, definiteness="psd"),
+        FromFeatureMap(squares_and_product).normalized() ** 2,
+    ]
+)
+
+OBJECT_KERNELS = _by_name(
+    [
+        FromFunction(shared_letters),
+        FromFunction(shared_letters, definiteness="psd"),
+        FromFeatureMap(letter_counts),
+        RankOne(word_length),
+        FromFeatureMap(letter_counts).normalized() + 0.1 * FromFunction(shared_letters) ** 2,
+    ]
+)
+
+WORDS = ["kernel", "trick", "margin", "a", "lagrange", "kernel", "eigenvalue"]
+
+
+# ---------------------------------------------------------------- samples
+def table(n: int, d: int, seed: int = 0) -> np.ndarray:
+    """Return n rows of d columns, of size about one."""
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def sparse_table(n: int, d: int, seed: int = 0) -> sp.csr_array:
+    """Return the same with three cells in four empty, and one row that is all empty."""
+    rows = table(n, d, seed) * (np.random.default_rng(seed + 1).random((n, d)) < 0.25)
+    rows[n // 2] = 0.0
+    return sp.csr_array(rows)
+
+
+def _near_duplicates() -> np.ndarray:
+    """Rows of norm 10⁴ in pairs that differ by 10⁻³."""
+    rows = 1e4 * table(6, 3)
+    return np.vstack([rows, rows + 1e-3 * table(6, 3, seed=1)])
+
+
+SAMPLES: dict[str, Any] = {
+    "float64": table(9, 3),
+    "float32": table(9, 3).astype(np.float32),
+    "CSR float64": sparse_table(9, 8),
+    "CSR float32": sparse_table(9, 8).astype(np.float32),
+    "one row": table(1, 3),
+    "one column": table(7, 1),
+    "duplicated rows": np.vstack([table(4, 3)] * 2),
+    "all rows equal": np.full((5, 2), 0.3),
+    "constant columns": np.hstack([table(6, 2), np.ones((6, 2))]),
+    "fewer rows than columns": table(3, 11),
+    "a row of zeros": np.vstack([table(4, 3), np.zeros((1, 3))]),
+    "Fortran order": np.asfortranarray(table(6, 3)),
+}
+
+EXTREME_SAMPLES: dict[str, Any] = {
+    "offset 1e6": 1e6 + table(9, 3),
+    "offset 1e6, float32": (1e6 + 10 * table(9, 3)).astype(np.float32),
+    "near duplicates of large norm": _near_duplicates(),
+    "near duplicates of large norm, float32": _near_duplicates().astype(np.float32),
+    "scale 1e-20": 1e-20 * table(9, 3),
+    "scale 1e-20, float32": (1e-20 * table(9, 3)).astype(np.float32),
+    "scale 1e20": 1e20 * table(9, 3),
+    "scale 1e20, float32": (1e20 * table(9, 3)).astype(np.float32),
+    "CSR, scale 1e20, float32": (1e20 * sparse_table(9, 8)).astype(np.float32),
+    "columns of very different size": table(9, 3) * np.array([1e-6, 1.0, 1e6]),
+}
+
+SCALE_FREE_KERNELS = _by_name(
+    [RBF(), Exponential(), Laplacian(), Linear().normalized(), Polynomial(2, bias=0.0).normalized()]
+)
+"""Kernels that mean the same on data of any size: these must survive `EXTREME_SAMPLES`."""
+
+
+def new_points(X: Any) -> Any:
+    """Return other rows of the same kind as X."""
+    return X[::2] * X.dtype.type(0.5)
+
+
+# ---------------------------------------------------------------- storages and estimators
+def _stored(storage: str, memory: Any = None) -> Callable[..., Gram]:
+    return lambda kernel, X, Y=None: gram(kernel, X, Y, storage=storage, memory=memory)
+
+
+def _few_rows(kernel: Kernel, X: Any, Y: Any = None) -> Gram:
+    """A cache that holds only two rows: most of them are computed again and again."""
+    width = X.shape[0] if Y is None else Y.shape[0]
+    return gram(kernel, X, Y, storage="cached", memory=2 * 8 * width)
+
+
+def _precomputed(kernel: Kernel, X: Any, Y: Any = None) -> Gram:
+    train = kernel(X if Y is None else Y)
+    if Y is None:
+        return gram(Precomputed(), train)
+    return gram(Precomputed(), kernel.bind(Y)(X, Y), train)
+
+
+STORAGES: dict[str, Callable[..., Gram]] = {
+    "dense": _stored("dense"),
+    "cached": _stored("cached"),
+    "cached, two rows": _few_rows,
+    "blocked": _stored("blocked"),
+    "precomputed": _precomputed,
+}
+
+ESTIMATORS = [
+    KernelRidge(),
+    KernelRidge("linear", lam=0.1, fit_intercept=False),
+    KernelRidge(0.5 * RBF(gamma=0.1) + Laplacian() * Linear(bias=1.0).normalized()),
+    KernelPCA(),
+    KernelPCA("linear", n_components=2),
+    SVC(),
+    SVR(),
+    OneClassSVM(),
+]

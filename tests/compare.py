@@ -1,0 +1,28 @@
+"""How equal is equal: so many roundings of the largest value, in the precision of the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests import naive
+
+
+def assert_close(got: Any, wanted: Any, roundings: float = 100.0, scale: float = 0.0) -> None:
+    """Assert |got − wanted| ≤ roundings · ε · (largest value), ε of got's precision.
+
+    A kernel value is a sum of d products and a few elementary functions, each with one rounding;
+    the samples have d ≤ 11 and the epilogues a condition number of at most 5 (degree 5), so that
+    100 roundings of the largest value is the worst case and not a guess.
+    """
+    got, wanted = np.asarray(got), np.asarray(wanted, dtype=np.float64)
+    assert got.shape == wanted.shape, f"shape {got.shape} is not {wanted.shape}"
+    largest = max(float(np.abs(wanted).max(initial=0.0)), scale)
+    atol = roundings * float(np.finfo(got.dtype).eps) * largest
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=atol)
+
+
+def largest_value(kernel: Any, *samples: Any) -> float:
+    """Return the largest k(x, x): it bounds all |k(x, y)| of a kernel, by Cauchy–Schwarz."""
+    return max(float(np.abs(naive.diagonal(kernel.bind(samples[-1]), X)).max()) for X in samples)

@@ -1,0 +1,180 @@
+"""Slow, obvious truths: the formulas as they stand on paper, with Python loops over numbers.
+
+`value(kernel, x, y)` is k(x, y) of two points. A kernel of one's own on vectors needs nothing
+here: its statistic is computed by loops and its epilogue is trusted. Registering its formula makes
+the epilogue checked too.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer import kernels as mk
+
+
+# ---------------------------------------------------------------- statistics of two rows
+def inner(x: Any, y: Any) -> float:
+    return math.fsum(a * b for a, b in zip(x, y, strict=True))
+
+
+def squared_distance(x: Any, y: Any) -> float:
+    return math.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+
+
+def l1(x: Any, y: Any) -> float:
+    return math.fsum(abs(a - b) for a, b in zip(x, y, strict=True))
+
+
+STATISTICS = {"inner": inner, "squared_distance": squared_distance, "l1": l1}
+
+
+# ---------------------------------------------------------------- kernels, by their formulas
+@singledispatch
+def value(kernel: mk.Kernel, x: Any, y: Any) -> float:
+    """Return k(x, y)."""
+    raise TypeError(f"say in tests/naive.py what {type(kernel).__name__} is: register its formula")
+
+
+@value.register
+def _(kernel: mk.VectorKernel, x: Any, y: Any) -> float:
+    values = np.array([STATISTICS[kernel.statistic](x, y)])
+    kernel.epilogue(values)
+    return float(values[0])
+
+
+@value.register
+def _(kernel: mk.Linear, x: Any, y: Any) -> float:
+    return inner(x, y) + kernel.bias
+
+
+@value.register
+def _(kernel: mk.Polynomial, x: Any, y: Any) -> float:
+    return (kernel.scale * inner(x, y) + kernel.bias) ** kernel.degree
+
+
+@value.register
+def _(kernel: mk.Sigmoid, x: Any, y: Any) -> float:
+    return math.tanh(kernel.scale * inner(x, y) + kernel.bias)
+
+
+@value.register
+def _(kernel: mk.RBF, x: Any, y: Any) -> float:
+    return math.exp(-kernel.gamma * squared_distance(x, y))
+
+
+@value.register
+def _(kernel: mk.Exponential, x: Any, y: Any) -> float:
+    return math.exp(-kernel.gamma * math.sqrt(squared_distance(x, y)))
+
+
+@value.register
+def _(kernel: mk.Laplacian, x: Any, y: Any) -> float:
+    return math.exp(-kernel.gamma * l1(x, y))
+
+
+@value.register
+def _(kernel: mk.Constant, x: Any, y: Any) -> float:
+    return float(kernel.value)
+
+
+@value.register
+def _(kernel: mk.Sum, x: Any, y: Any) -> float:
+    return value(kernel.left, x, y) + value(kernel.right, x, y)
+
+
+@value.register
+def _(kernel: mk.Product, x: Any, y: Any) -> float:
+    return value(kernel.left, x, y) * value(kernel.right, x, y)
+
+
+@value.register
+def _(kernel: mk.Power, x: Any, y: Any) -> float:
+    return value(kernel.kernel, x, y) ** kernel.exponent
+
+
+@value.register
+def _(kernel: mk.Exp, x: Any, y: Any) -> float:
+    return math.exp(value(kernel.kernel, x, y))
+
+
+@value.register
+def _(kernel: mk.PowerSeries, x: Any, y: Any) -> float:
+    k = value(kernel.kernel, x, y)
+    return math.fsum(c * k**i for i, c in enumerate(kernel.coefs))
+
+
+@value.register
+def _(kernel: mk.Normalized, x: Any, y: Any) -> float:
+    length = math.sqrt(value(kernel.kernel, x, x)) * math.sqrt(value(kernel.kernel, y, y))
+    return value(kernel.kernel, x, y) / length if length > 0 else 0.0
+
+
+@value.register
+def _(kernel: mk.FromFunction, x: Any, y: Any) -> float:
+    return float(kernel.function(x, y))
+
+
+@value.register
+def _(kernel: mk.FromFeatureMap, x: Any, y: Any) -> float:
+    return inner(np.ravel(kernel.phi(x)).tolist(), np.ravel(kernel.phi(y)).tolist())
+
+
+def points(X: Any) -> list[Any]:
+    """Return the rows as lists of Python floats (words stay words)."""
+    rows = X.toarray() if sp.issparse(X) else X
+    return [row if isinstance(row, str) else [float(a) for a in row] for row in rows]
+
+
+def matrix(kernel: mk.Kernel, X: Any, Y: Any = None) -> np.ndarray:
+    """Return k(x_i, y_j) by two loops."""
+    kernel = kernel.bind(X if Y is None else Y)
+    right = points(X if Y is None else Y)
+    return np.array([[value(kernel, x, y) for y in right] for x in points(X)])
+
+
+def diagonal(kernel: mk.Kernel, X: Any) -> np.ndarray:
+    """Return k(x_i, x_i) by a loop."""
+    kernel = kernel.bind(X)
+    return np.array([value(kernel, x, x) for x in points(X)])
+
+
+# ---------------------------------------------------------------- feature space, by sums
+def centered(K: np.ndarray, weights: Any = None) -> np.ndarray:
+    """Return H K Hᵀ with the matrix H = I − 1αᵀ formed."""
+    n = len(K)
+    alpha = np.full(n, 1.0 / n) if weights is None else np.asarray(weights)
+    H = np.eye(n) - np.outer(np.ones(n), alpha)
+    return H @ K @ H.T
+
+
+def centered_new(K_new: np.ndarray, K: np.ndarray, weights: Any = None) -> np.ndarray:
+    """Return ⟨φ(x) − m, φ(x_j) − m⟩ with m = Σᵢ αᵢ φ(x_i), term by term.
+
+    001 §10.4.3 prints the last term with a minus; multiplying out gives a plus.
+    """
+    m, n = K_new.shape
+    alpha = [1.0 / n] * n if weights is None else list(weights)
+    out = np.empty((m, n))
+    for p in range(m):
+        for j in range(n):
+            own = math.fsum(alpha[i] * K_new[p, i] for i in range(n))
+            other = math.fsum(alpha[i] * K[i, j] for i in range(n))
+            total = math.fsum(alpha[i] * alpha[q] * K[i, q] for i in range(n) for q in range(n))
+            out[p, j] = K_new[p, j] - own - other + total
+    return out
+
+
+def rkhs_inner(kernel: mk.Kernel, X: Any, a: Any, Y: Any, b: Any) -> float:
+    """Return Σᵢⱼ aᵢ bⱼ k(x_i, y_j)."""
+    kernel = kernel.bind(Y)
+    terms = [
+        ai * bj * value(kernel, x, y)
+        for ai, x in zip(a, points(X), strict=True)
+        for bj, y in zip(b, points(Y), strict=True)
+    ]
+    return math.fsum(terms)

@@ -1,0 +1,96 @@
+"""Leading eigenpairs by LAPACK and by ARPACK."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer import Status, check_solver, gram
+from mercer.kernels import RBF, Constant, Linear, Precomputed, Sigmoid
+from mercer.solvers import eigen, leading_eigenpairs
+from tests.cases import STORAGES, table
+
+X = table(30, 3)
+K = RBF(gamma=0.5)(X)
+VALUES = np.linalg.eigvalsh(K)[::-1]
+
+
+@pytest.fixture(params=["LAPACK", "ARPACK"])
+def route(request, monkeypatch):
+    """Send small problems along each of the two routes."""
+    monkeypatch.setattr(eigen, "DENSE_UP_TO", 1000 if request.param == "LAPACK" else 0)
+    return request.param
+
+
+@pytest.mark.parametrize("store", STORAGES.values(), ids=STORAGES.keys())
+def test_every_storage_gives_the_eigenpairs_by_either_route(store, route):
+    solution = check_solver(leading_eigenpairs, store(RBF(gamma=0.5), X), 3)
+    assert solution.status is Status.OPTIMAL
+    np.testing.assert_allclose(solution.state, VALUES[:3], rtol=1e-12)
+    V = solution.value
+    np.testing.assert_allclose(K @ V, V * solution.state, atol=1e-12)
+    np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
+
+
+def test_all_positive_ones_are_found():
+    solution = leading_eigenpairs(gram(RBF(gamma=0.5), X), None)
+    np.testing.assert_allclose(solution.state, VALUES, atol=1e-12)
+    assert solution.certificate.discarded == pytest.approx(0.0, abs=1e-12)
+
+
+def test_no_more_than_the_rank_are_kept():
+    solution = leading_eigenpairs(gram(Linear(), X), 10)
+    assert solution.value.shape == (30, 3)
+
+
+def test_negative_eigenvalues_are_left_out():
+    sigmoid = Sigmoid(scale=2.0, bias=-1.0)
+    solution = leading_eigenpairs(gram(sigmoid, X), None)
+    wanted = np.linalg.eigvalsh(sigmoid(X))[::-1]
+    np.testing.assert_allclose(solution.state, wanted[wanted > 1e-10], rtol=1e-9)
+
+
+def test_signs_are_the_same_by_either_route(monkeypatch):
+    G = gram(RBF(gamma=0.5), X)
+    by_lapack = leading_eigenpairs(G, 3).value
+    monkeypatch.setattr(eigen, "DENSE_UP_TO", 0)
+    np.testing.assert_allclose(leading_eigenpairs(G, 3).value, by_lapack, atol=1e-10)
+    largest = by_lapack[np.abs(by_lapack).argmax(axis=0), np.arange(3)]
+    assert (largest > 0).all()
+
+
+@pytest.mark.parametrize("kernel", [Constant(0.0), Constant(0.1), Linear()], ids=repr)
+def test_a_centred_matrix_that_is_zero_has_no_components(kernel, route):
+    # all rows equal: what is left after centring is rounding, and must not be called a component
+    rows = np.full((30, 2), 0.1)
+    solution = check_solver(leading_eigenpairs, gram(kernel, rows).centered(), 2)
+    assert solution.value.shape == (30, 0)
+    assert solution.status is Status.OPTIMAL
+
+
+def test_rounding_of_a_large_offset_is_no_component():
+    # K has entries of 1e12, so that centring leaves errors of about 1e-4 in every entry
+    G = gram(Linear(), 1e6 + X).centered()
+    solution = leading_eigenpairs(G, None)
+    assert solution.value.shape == (30, 3)
+
+
+def test_equal_eigenvalues_are_no_problem(route):
+    solution = leading_eigenpairs(gram(Precomputed(), np.eye(30)), 3)
+    np.testing.assert_allclose(solution.state, 1.0)
+    assert solution.status is Status.OPTIMAL
+
+
+def test_a_matrix_that_is_not_symmetric_is_never_called_solved():
+    solution = leading_eigenpairs(gram(Precomputed(), table(6, 6)), None)
+    assert solution.status is Status.INACCURATE
+
+
+@pytest.mark.long
+def test_arpack_on_a_large_blocked_matrix_equals_lapack():
+    rows = table(1500, 3)
+    blocked = leading_eigenpairs(gram(RBF(gamma=0.1), rows, storage="blocked").centered(), 5)
+    C = gram(RBF(gamma=0.1), rows).centered().toarray()
+    wanted = np.linalg.eigvalsh(C)[::-1][:5]
+    assert blocked.status is Status.OPTIMAL
+    np.testing.assert_allclose(blocked.state, wanted, rtol=1e-10)

@@ -1,0 +1,233 @@
+"""The import law, read from the source: a file imports from a lower level or its own folder.
+
+Levels make the library readable from below: whoever reads `gram` needs to know `kernels`, and
+never the other way round. A new module gets its level in `LEVELS`, or this test fails.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "mercer"
+
+LEVELS = {
+    "_array": 0,
+    "result": 0,
+    "kernels": 1,
+    "losses": 1,
+    "margin": 1,
+    "penalties": 1,
+    "gram": 2,
+    "certify": 3,
+    "feature_space": 3,
+    "_estimator": 4,
+    "optimize": 4,
+    "solvers": 4,
+    "testing": 4,
+    "bayes": 5,
+    "boosting": 5,
+    "linear": 5,
+    "machines": 5,
+    "nets": 5,
+    "spectral": 5,
+    "assess": 6,
+    "scale": 6,
+    "select": 6,
+    "cli": 7,
+    "datasets": 7,
+    "io": 7,
+    "plot": 7,
+    "report": 7,
+    "__init__": 8,
+    "__main__": 8,
+}
+
+OPTIONAL = {"typer", "rich", "polars", "dask", "distributed", "matplotlib", "pandas", "skops"}
+"""What only the extras install: these may be imported where they are needed."""
+
+LONGEST_FILE = 400
+
+
+# ---------------------------------------------------------------- reading
+class Tree:
+    """The modules of a package folder and the imports between them."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.name = folder, folder.name
+        self.files = {self._module(path): path for path in sorted(folder.rglob("*.py"))}
+
+    def _module(self, path: Path) -> str:
+        parts = [self.name, *path.relative_to(self.folder).with_suffix("").parts]
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def source(self, module: str) -> ast.Module:
+        return ast.parse(self.files[module].read_text(encoding="utf-8"))
+
+    def imports(self, module: str) -> set[str]:
+        """Return the modules of this package that a module imports."""
+        names = (
+            name for node in ast.walk(self.source(module)) for name in self._names(module, node)
+        )
+        return {found for name in names if (found := self._known(name))} - {module}
+
+    def _names(self, module: str, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            start = self._start(module, node)
+            yield from (f"{start}.{alias.name}" for alias in node.names)
+
+    def _start(self, module: str, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        is_folder = self.files[module].name == "__init__.py"
+        base = module.split(".")[: len(module.split(".")) - node.level + is_folder]
+        return ".".join([*base, *([node.module] if node.module else [])])
+
+    def _known(self, name: str) -> str | None:
+        """Return the module that a dotted name lies in: the longest beginning that is a module."""
+        parts = name.split(".")
+        beginnings = (".".join(parts[:i]) for i in range(len(parts), 0, -1))
+        return next((b for b in beginnings if b in self.files), None)
+
+    def unit(self, module: str) -> str:
+        """Return the file or folder directly in the package that a module belongs to."""
+        return module.split(".")[1] if "." in module else "__init__"
+
+
+def level(unit: str) -> int:
+    assert unit in LEVELS, f"give {unit!r} a level in LEVELS of tests/test_architecture.py"
+    return LEVELS[unit]
+
+
+# ---------------------------------------------------------------- the law
+def broken_imports(tree: Tree, module: str) -> list[str]:
+    """Return what a module imports against the law."""
+    own = tree.unit(module)
+    return [
+        f"{module} (level {level(own)}) imports {other} (level {level(tree.unit(other))})"
+        for other in sorted(tree.imports(module))
+        if tree.unit(other) != own and level(tree.unit(other)) >= level(own)
+    ]
+
+
+def hidden_imports(tree: Tree, module: str) -> list[str]:
+    """Return the imports inside functions that are not of an optional extra."""
+    functions = [
+        node
+        for node in ast.walk(tree.source(module))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    ]
+    names = (
+        (node.lineno, name)
+        for function in functions
+        for node in ast.walk(function)
+        for name in tree._names(module, node)
+    )
+    return [f"{module}:{line} {name}" for line, name in names if name.split(".")[0] not in OPTIONAL]
+
+
+def cycle(tree: Tree) -> list[str]:
+    """Return the modules of an import cycle, or nothing."""
+    try:
+        list(TopologicalSorter({m: tree.imports(m) for m in tree.files}).static_order())
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+MERCER = Tree(PACKAGE)
+every_module = pytest.mark.parametrize("module", MERCER.files)
+
+
+@every_module
+def test_a_module_imports_from_below_or_from_its_own_folder(module):
+    assert broken_imports(MERCER, module) == []
+
+
+@every_module
+def test_imports_stand_at_the_top_of_the_file(module):
+    assert hidden_imports(MERCER, module) == []
+
+
+def test_imports_make_no_cycle():
+    assert cycle(MERCER) == []
+
+
+@every_module
+def test_files_are_short_enough_to_read(module):
+    lines = len(MERCER.files[module].read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST_FILE, f"{module} has {lines} lines: split it"
+
+
+@every_module
+def test_files_say_what_they_are(module):
+    assert ast.get_docstring(MERCER.source(module)), f"{module} has no docstring"
+
+
+# ---------------------------------------------------------------- the law can be broken
+def package(folder: Path, **files: str) -> Tree:
+    """Write a package: the name of a file (__ for /) and its source."""
+    for name, source in files.items():
+        path = folder / "mercer" / (name.replace("__", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(source)
+    (folder / "mercer" / "__init__.py").touch()
+    return Tree(folder / "mercer")
+
+
+UPWARD = {
+    "a name": "from mercer.solvers import solve",
+    "a module": "import mercer.solvers.smo",
+    "a module as a name": "from mercer import solvers",
+    "relative": "from ..solvers import smo",
+    "the top": "import mercer",
+    "in a function": "def f():\n    from mercer.solvers.smo import solve",
+    "a neighbour of the same height": "from mercer.losses import Hinge",
+}
+
+
+@pytest.mark.parametrize("source", UPWARD.values(), ids=UPWARD.keys())
+def test_an_import_from_above_is_found(source, tmp_path):
+    tree = package(tmp_path, kernels__base=source, solvers__smo="solve = 1", losses="Hinge = 1")
+    assert len(broken_imports(tree, "mercer.kernels.base")) == 1
+
+
+ALLOWED = {
+    "from below": "from mercer._array import allocate",
+    "from its own folder": "from mercer.kernels.sample import Sample",
+    "from its own folder, relative": "from .sample import Sample",
+    "other libraries": "import numpy as np\nfrom sklearn.base import clone",
+}
+
+
+@pytest.mark.parametrize("source", ALLOWED.values(), ids=ALLOWED.keys())
+def test_a_lawful_import_is_allowed(source, tmp_path):
+    tree = package(tmp_path, kernels__base=source, kernels__sample="Sample = 1", _array="")
+    assert broken_imports(tree, "mercer.kernels.base") == []
+
+
+def test_a_module_without_a_level_is_asked_for_one(tmp_path):
+    tree = package(tmp_path, novelty="from mercer.kernels import x", kernels__base="x = 1")
+    with pytest.raises(AssertionError, match="give 'novelty' a level in LEVELS"):
+        broken_imports(tree, "mercer.novelty")
+
+
+def test_a_cycle_is_found(tmp_path):
+    tree = package(
+        tmp_path, kernels__a="from .b import x", kernels__b="from mercer.kernels import a"
+    )
+    assert set(cycle(tree)) == {"mercer.kernels.a", "mercer.kernels.b"}
+
+
+def test_an_import_in_a_function_is_found_unless_it_is_an_extra(tmp_path):
+    source = "def f():\n    import {}\nclass A:\n    def g(self):\n        return 1\n"
+    for name, hidden in {"json": 1, "polars": 0, "matplotlib.pyplot": 0}.items():
+        tree = package(tmp_path, report__page=source.format(name))
+        assert len(hidden_imports(tree, "mercer.report.page")) == hidden

@@ -1,0 +1,95 @@
+"""The public names, all of them: one that comes or goes is a decision, not an accident."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import mercer
+import mercer.kernels
+
+NAMES = {
+    "SVC",
+    "SVR",
+    "Certificate",
+    "Gram",
+    "KernelPCA",
+    "KernelRidge",
+    "OneClassSVM",
+    "Solution",
+    "Status",
+    "as_kernel",
+    "center_rows",
+    "check_gram",
+    "check_kernel",
+    "check_solver",
+    "feature_distance",
+    "gram",
+    "kernels",
+    "mean_distance",
+    "rkhs_inner",
+    "rkhs_norm",
+}
+
+KERNEL_NAMES = {
+    "RBF",
+    "Constant",
+    "Exp",
+    "Exponential",
+    "FromFeatureMap",
+    "FromFunction",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Normalized",
+    "Polynomial",
+    "Power",
+    "PowerSeries",
+    "Precomputed",
+    "Product",
+    "RankOne",
+    "Sigmoid",
+    "Sum",
+    "VectorKernel",
+    "as_kernel",
+}
+
+PUBLIC = [(mercer, name) for name in sorted(NAMES)]
+PUBLIC += [(mercer.kernels, name) for name in sorted(KERNEL_NAMES)]
+every_name = pytest.mark.parametrize(
+    ("module", "name"), PUBLIC, ids=[f"{module.__name__}.{name}" for module, name in PUBLIC]
+)
+
+
+def test_the_names_of_the_library_are_these():
+    assert set(mercer.__all__) == NAMES
+
+
+def test_the_names_of_the_kernels_are_these():
+    assert set(mercer.kernels.__all__) == KERNEL_NAMES
+
+
+@pytest.mark.parametrize("module", [mercer, mercer.kernels], ids=lambda m: m.__name__)
+def test_names_are_listed_once(module):
+    assert len(module.__all__) == len(set(module.__all__))
+
+
+@every_name
+def test_a_public_name_can_be_imported_and_is_explained(module, name):
+    documentation = inspect.getdoc(getattr(module, name))
+    assert documentation, f"{name} has no docstring"
+    assert documentation.splitlines()[0].rstrip().endswith("."), "one sentence comes first"
+
+
+@every_name
+def test_the_public_methods_of_a_public_class_are_explained(module, name):
+    owner = getattr(module, name)
+    if not inspect.isclass(owner):
+        return
+    own = {n: m for n, m in vars(owner).items() if not n.startswith("_") and callable(m)}
+    assert [n for n, m in own.items() if not inspect.getdoc(getattr(owner, n))] == []
+
+
+def test_the_version_is_there():
+    assert mercer.__version__
