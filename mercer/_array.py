@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache, lru_cache
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock, current_thread
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ FREE_SHARE = 0.5
 
 SMALL = 2**24
 """Arrays below this size are taken without asking how much memory is free."""
+
+LARGEST = 1e150
+"""Tables with larger entries are refused: the squares of these must not overflow."""
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -66,6 +70,12 @@ def format_bytes(n: float) -> str:
 
 def free_memory() -> int:
     """Return the bytes that this process can still take: the machine's, or its container's."""
+    return _free_memory(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _free_memory(second: int) -> int:
+    """Ask the system at most once a second: small fits should not wait for it."""
     return min([_system_free(), *_cgroup_free()])
 
 
@@ -109,33 +119,75 @@ def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | Non
 
 
 # ---------------------------------------------------------------- validation
+def check_out(out: Any, shape: tuple[int, int]) -> None:
+    """Raise if kernel values of this shape cannot be written into ``out``."""
+    if not isinstance(out, np.ndarray) or out.dtype not in (np.float32, np.float64):
+        got = f"{out.dtype} array" if isinstance(out, np.ndarray) else type(out).__name__
+        raise TypeError(f"out must be an array of float32 or float64; got a {got}")
+    if out.shape != shape:
+        raise ValueError(f"out must have shape {shape}; got {out.shape}")
+
+
 def as_table(X: Any, name: str, owner: str) -> Any:
     """Return X as a finite float32 or float64 table, C-ordered or CSR, or say what is wrong."""
+    refuse_text(X, name, owner)
+    try:
+        table = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            input_name=name,
+            estimator=owner,
+        )
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(": ")
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(
+            f"{name} must be a finite table of numbers (rows × columns) for {owner}: {reason}"
+        ) from None
+    if sp.issparse(table) and not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    if largest_size(table) > LARGEST:
+        raise ValueError(f"{name} has values beyond 1e150: their squares overflow; rescale it")
+    return table
+
+
+def refuse_text(X: Any, name: str, owner: str) -> None:
+    """Raise if X holds text: a kernel on vectors has no use for it."""
     if isinstance(X, str) or _holds_text(X):
         raise TypeError(
             f"{name} must be a table of numbers (rows × columns) for {owner}; got text. Kernels on "
             f"text or other objects are made with FromFunction, FromFeatureMap or RankOne"
         )
-    table = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        input_name=name,
-        estimator=owner,
-    )
-    if sp.issparse(table) and not table.has_canonical_format:
-        table = table.copy()
-        table.sum_duplicates()
-    return table
 
 
 def _holds_text(X: Any) -> bool:
+    if hasattr(X, "to_numpy"):  # pandas and polars
+        X = X.to_numpy()
     if isinstance(X, np.ndarray):
         return X.dtype.kind in "US" or (X.dtype.kind == "O" and _holds_text(X.ravel().tolist()))
     return isinstance(X, (list, tuple)) and any(
         isinstance(row, (str, bytes)) or _holds_text(row) for row in X
     )
+
+
+def largest_size(table: Any) -> float:
+    """Return the largest |value| of an array or a sparse matrix."""
+    values = table.data if sp.issparse(table) else table
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def as_vector(values: Any, n: int, name: str) -> np.ndarray:
+    """Return n finite numbers in float64, or say what was got."""
+    vector = np.asarray(values)
+    if vector.dtype.kind not in "biuf" or vector.shape != (n,) or not np.isfinite(vector).all():
+        raise ValueError(
+            f"{name} must be {n} finite numbers, one for each point; got {vector.dtype} values of "
+            f"shape {vector.shape}"
+        )
+    return vector.astype(np.float64)
 
 
 def as_objects(X: Any, name: str) -> Any:
@@ -191,9 +243,52 @@ def ranges(n: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
+class _OneBlasThread:
+    """While any block is inside, BLAS uses one thread: tiles bring their own parallelism.
+
+    The number of BLAS threads belongs to the whole process, so the blocks are counted: the last
+    one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = _blas().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._before.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()
+
+
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+_POOL = "mercer-tiles"
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix=_POOL)
+
+
+def _in_pool() -> bool:
+    return current_thread().name.startswith(_POOL)
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def n_threads() -> int:
@@ -209,11 +304,7 @@ def run_tiles(work: Callable[[Any, int], None], tiles: Sequence[Any], workers: i
     The assignment is fixed, so that sums per worker do not depend on the scheduler. An exception,
     Ctrl-C included, stops all workers before their next tile.
     """
-    workers = min(workers, len(tiles))
-    if workers <= 1:
-        for tile in tiles:
-            work(tile, 0)
-        return
+    workers = max(1, min(workers, len(tiles)))
     stop = Event()
 
     def loop(worker: int) -> None:
@@ -222,10 +313,15 @@ def run_tiles(work: Callable[[Any, int], None], tiles: Sequence[Any], workers: i
                 return
             work(tile, worker)
 
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(loop, worker) for worker in range(workers)]
+    with one_blas_thread:
+        if workers <= 1 or _in_pool():  # a thread of the pool must not wait for its own pool
+            for worker in range(workers):
+                loop(worker)
+            return
+        futures = [_pool().submit(loop, worker) for worker in range(workers)]
         try:
             for future in futures:
                 future.result()
         finally:
             stop.set()
+            wait(futures)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mercer._array import as_objects
+from mercer._array import as_objects, refuse_text
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
@@ -25,7 +25,7 @@ from mercer.result import Solution
 class KernelEstimator(BaseEstimator):
     """An estimator with a parameter ``kernel`` that accepts a kernel, a name or a function.
 
-    Fitting binds the kernel to the training rows (``kernel_``) and keeps them (``X_fit_``).
+    Fitting binds the kernel to the training rows (``kernel_``).
     """
 
     kernel: Any
@@ -38,6 +38,7 @@ class KernelEstimator(BaseEstimator):
         kernel = as_kernel(self.kernel)
         has_target = not isinstance(y, str)
         if kernel.domain == "vectors":
+            refuse_text(X, "X", type(kernel).__name__)
             checked = validate_data(self, X, y, **_TABLE, **checks)
             X, y = checked if has_target else (checked, None)
         else:
@@ -49,13 +50,13 @@ class KernelEstimator(BaseEstimator):
         weight = check_weights(sample_weight, len(sample))
         self.kernel_ = kernel.bind(sample, weight)
         self.kernel_.check_pair(sample, sample)
-        self.X_fit_ = sample.data
         return sample, y, weight
 
     def _new_rows(self, X: Any) -> Sample:
         """Check new rows against the fitted ones."""
         check_is_fitted(self)
         if self.kernel_.domain == "vectors":
+            refuse_text(X, "X", type(self.kernel_).__name__)
             X = validate_data(self, X, reset=False, **_TABLE)
         return self.kernel_.sample(X)
 
@@ -79,6 +80,8 @@ class KernelEstimator(BaseEstimator):
 
 def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return n weights ≥ 0, not all zero; None means 1 each."""
+    if sample_weight is None:
+        return np.ones(n)
     weight = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64)
     if np.any(weight < 0) or not np.any(weight > 0):
         raise ValueError(

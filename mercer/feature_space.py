@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._array import as_vector
 from mercer.gram import gram
 from mercer.kernels import as_kernel
 
@@ -103,7 +104,7 @@ def rkhs_inner(kernel: Any, X: Any, a: Any, Y: Any, b: Any) -> float:
     """
     kernel = as_kernel(kernel)
     K = gram(kernel, X, Y, storage="blocked", dtype=np.float64)
-    a, b = _coefficients(a, K.shape[0], "a"), _coefficients(b, K.shape[1], "b")
+    a, b = as_vector(a, K.shape[0], "a"), as_vector(b, K.shape[1], "b")
     return float(a @ (K @ b))
 
 
@@ -117,15 +118,8 @@ def rkhs_norm(kernel: Any, X: Any, a: Any, *, squared: bool = False) -> float:
     10.0
     """
     K = gram(kernel, X, storage="blocked", dtype=np.float64)
-    a = _coefficients(a, K.shape[0], "a")
+    a = as_vector(a, K.shape[0], "a")
     square = float(a @ (K @ a))
     if square < -1e-8 * float(np.abs(a) @ np.abs(a)) * max(float(np.abs(K.diagonal()).max()), 1.0):
         raise ValueError(f"aᵀKa = {square:.3g} < 0: {kernel!r} is not a kernel; see check_kernel")
     return max(square, 0.0) if squared else float(np.sqrt(max(square, 0.0)))
-
-
-def _coefficients(values: Any, n: int, name: str) -> np.ndarray:
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != (n,) or not np.isfinite(values).all():
-        raise ValueError(f"{name} must be {n} finite numbers, one for each point; got {values!r}")
-    return values

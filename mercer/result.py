@@ -18,6 +18,8 @@ class Status(Enum):
     OPTIMAL = "solved to the tolerance"
     MAX_ITER = "stopped at max_iter: raise max_iter, loosen tol, or scale the columns of X"
     TIME_LIMIT = "stopped at time_limit: raise time_limit, loosen tol, or scale the columns of X"
+    STALLED = "rounding stops further progress: scale the columns of X, or choose a smaller C"
+    NOT_SEPARABLE = "the classes cannot be separated: a hard margin has no solution; use a finite C"
     INTERRUPTED = "interrupted: this is the best value so far"
     ILL_CONDITIONED = (
         "solved, but the residual is above the tolerance: the matrix is nearly singular; raise lam "
@@ -169,6 +171,8 @@ def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
         label = prefix + name.replace("_", " ")
         if isinstance(value, Mapping):
             yield from _flat(value, label + ": ")
+        elif isinstance(value, list):
+            yield label, f"{len(value)} entries"
         else:
             yield label, _text(value)
 

@@ -97,6 +97,8 @@ def check_kernel(
     >>> report.ok, report.min_eigenvalue
     (False, -1.0)
     """
+    if not (max_points >= 1 and tol >= 0):
+        raise ValueError(f"max_points must be ≥ 1 and tol must be ≥ 0; got {max_points} and {tol}")
     kernel = as_kernel(kernel)
     sample = kernel.sample(X)
     points = np.arange(len(sample))

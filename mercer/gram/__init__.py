@@ -1,8 +1,9 @@
 """Gram matrices: the kernel on a sample, as an operator with a storage."""
 
 from mercer.gram.base import CenteredGram, Centering, Gram, center_rows, fresh_array
+from mercer.gram.cached import CachedGram
 from mercer.gram.choose import gram
-from mercer.gram.storages import BlockedGram, CachedGram, DenseGram, PrecomputedGram
+from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram
 
 __all__ = [
     "BlockedGram",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from mercer._array import allocate, as_index, ranges
+from mercer._array import allocate, as_index, as_vector, ranges
 
 ALL = slice(None)
 ROW_BLOCK_VALUES = 2**22  # values of a block of rows that passes through memory at once
@@ -60,8 +60,8 @@ class Gram(LinearOperator):
         return out
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.toarray()
-        return np.array(array, dtype=dtype, copy=copy if dtype is None else None)
+        fresh = not self.holds_array  # then there is nothing to protect by a copy
+        return np.array(self.toarray(), dtype=dtype, copy=None if copy and fresh else copy)
 
     def restrict(self, rows: Any, columns: Any = None) -> Gram:
         """Return the Gram matrix of some points, without copying K.
@@ -95,7 +95,9 @@ class Gram(LinearOperator):
             raise ValueError(
                 "centering a matrix of new points needs reference=, the training Gram matrix"
             )
-        return CenteredGram(self, Centering.of(self if reference is None else reference, weights))
+        if reference is None:
+            return CenteredGram(self, Centering.of(self, weights))
+        return CenteredGram(self, _centering_of_reference(reference, weights))
 
     def _row_blocks(self) -> list[slice]:
         return ranges(self.shape[0], max(1, ROW_BLOCK_VALUES // max(1, self.shape[1])))
@@ -108,13 +110,22 @@ class Gram(LinearOperator):
         return out
 
     def _rmatmat(self, V: np.ndarray) -> np.ndarray:
-        if self.symmetric:
-            return self._matmat(V)
         V = np.asarray(V, dtype=self.dtype)
         out = np.zeros((self.shape[1], V.shape[1]), self.dtype)
         for block in self._row_blocks():
             out += self._block(block, ALL).T @ V[block]
         return out
+
+    def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return Σᵣ wᵣ K[rows[r], columns] in float64; the columns are increasing integers."""
+        out = np.zeros(len(columns))
+        for part in ranges(len(rows), max(1, ROW_BLOCK_VALUES // max(1, len(columns)))):
+            out += weights[part] @ self._block(rows[part], columns).astype(np.float64, copy=False)
+        return out
+
+    def in_double(self) -> Gram:
+        """Return the same matrix in float64, for proofs (recomputed where it is not stored so)."""
+        raise NotImplementedError(f"{type(self).__name__} has no float64 form")
 
     def row_means(self, weights: np.ndarray) -> np.ndarray:
         """Return K α in float64, whatever the precision of K."""
@@ -129,13 +140,22 @@ class Gram(LinearOperator):
 
 
 def fresh_array(K: Gram, memory: int | float | str | None = None) -> np.ndarray:
-    """Return K as an array that the caller may write over, within the budget."""
+    """Return K as an array of finite values that the caller may write over, within the budget."""
     array = K.toarray(memory)
+    _require_finite(array.min(initial=0.0) + array.max(initial=0.0))
     if not K.holds_array:
         return array
     out = allocate(K.shape, K.dtype, memory)
     out[...] = array
     return out
+
+
+def _require_finite(value: float) -> None:
+    if not np.isfinite(value):
+        raise ValueError(
+            "the Gram matrix has values that are not finite: the kernel overflows on X; rescale X "
+            "or use kernel.normalized()"
+        )
 
 
 class RestrictedGram(Gram):
@@ -154,8 +174,14 @@ class RestrictedGram(Gram):
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
         return self.base._block(self._rows[rows], self._columns[columns])
 
+    def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.base.combine(self._rows[rows], weights, self._columns[columns])
+
     def diagonal(self) -> np.ndarray:
         return self.base.diagonal()[self._rows]
+
+    def in_double(self) -> Gram:
+        return self.base.in_double().restrict(self._rows, self._columns)
 
     def restrict(self, rows: Any, columns: Any = None) -> Gram:
         rows, columns = self._indices(rows, columns)
@@ -174,24 +200,31 @@ class Centering(NamedTuple):
     total: float
 
     @classmethod
-    def of(cls, gram: Gram | Centering, weights: Any = None) -> Centering:
-        """Return the centring of a training Gram matrix (a centring is returned as it is)."""
-        if isinstance(gram, Centering):
-            return gram
-        if isinstance(gram, CenteredGram) and weights is None:
-            return gram.centering
+    def of(cls, gram: Gram, weights: Any = None) -> Centering:
+        """Return the centring of a training Gram matrix."""
+        if not isinstance(gram, Gram):
+            raise TypeError(f"reference must be a Gram; got {type(gram).__name__}")
         if not gram.symmetric:
             raise ValueError(f"reference must be a training Gram matrix (square); got {gram.shape}")
         n = gram.shape[0]
         alpha = np.full(n, 1.0 / n) if weights is None else _check_weights(weights, n)
         means = gram.row_means(alpha)
-        return cls(alpha, means, float(alpha @ means))
+        total = float(alpha @ means)
+        _require_finite(total)
+        return cls(alpha, means, total)
+
+
+def _centering_of_reference(reference: Gram | Centering, weights: Any) -> Centering:
+    """Return what centres new points as the training points are centred."""
+    if isinstance(reference, Centering):
+        return reference
+    if isinstance(reference, CenteredGram):
+        return reference.centering if weights is None else Centering.of(reference.base, weights)
+    return Centering.of(reference, weights)
 
 
 def _check_weights(weights: Any, n: int) -> np.ndarray:
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (n,) or not np.isfinite(weights).all():
-        raise ValueError(f"weights must be {n} finite numbers; got shape {weights.shape}")
+    weights = as_vector(weights, n, "weights")
     if not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-8):
         raise ValueError(f"weights must sum to 1; they sum to {weights.sum():.6g}")
     return weights
@@ -281,7 +314,7 @@ def center_rows(rows: Any, reference: Any, weights: Any = None) -> np.ndarray:
     array([[-2.,  2.]])
     """
     rows = np.asarray(rows)
-    centering = Centering.of(reference, weights)
+    centering = _centering_of_reference(reference, weights)
     if rows.ndim != 2 or rows.shape[1] != len(centering.weights):
         raise ValueError(
             f"rows must have shape (m, {len(centering.weights)}), one column for each training "

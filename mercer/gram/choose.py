@@ -8,7 +8,8 @@ import numpy as np
 
 from mercer._array import allocate, format_bytes, parse_memory
 from mercer.gram.base import Gram
-from mercer.gram.storages import BlockedGram, CachedGram, DenseGram, PrecomputedGram
+from mercer.gram.cached import CachedGram
+from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE, fill_tiles
@@ -24,6 +25,7 @@ def gram(
     storage: str = "auto",
     memory: int | float | str | None = None,
     dtype: Any = None,
+    groups: Any = None,
 ) -> Gram:
     """Return the Gram matrix K_ij = k(x_i, y_j) as an operator within a byte budget.
 
@@ -48,6 +50,9 @@ def gram(
         The budget: bytes or a text such as "2GB". None is half of the memory that is free.
     dtype : float32, float64 or None, default=None
         The precision of the values; None keeps that of the input.
+    groups : array of int, default=None
+        Edges 0 = g₀ < g₁ < … = m of groups of columns that are asked for together (classes); the
+        storage "cached" computes a row group by group.
 
     Examples
     --------
@@ -68,11 +73,14 @@ def gram(
     precision = _precision(dtype, left, right)
     if storage == "auto":
         storage = _choose(kernel, left, right, precision, budget)
-    return _BUILDERS[storage](kernel, left, right, precision, budget)
+    return _BUILDERS[storage](kernel, left, right, precision, budget, groups)
 
 
 def _precision(dtype: Any, X: Sample, Y: Sample) -> np.dtype:
-    precision = np.result_type(X.dtype, Y.dtype) if dtype is None else np.dtype(dtype)
+    try:
+        precision = np.result_type(X.dtype, Y.dtype) if dtype is None else np.dtype(dtype)
+    except TypeError:  # no dtype at all
+        precision = np.dtype(object)
     if precision not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32, float64 or None; got {dtype!r}")
     return precision
@@ -87,7 +95,7 @@ def _choose(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) 
     return "cached" if X is Y and rows_that_fit >= 64 else "blocked"
 
 
-def _dense(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) -> Gram:
+def _dense(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any) -> Gram:
     try:
         K = allocate((len(X), len(Y)), dtype, budget)
     except MemoryError as error:
@@ -96,17 +104,23 @@ def _dense(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) -
     return DenseGram(K, BlockedGram(kernel, X, Y, dtype))
 
 
-def _cached(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) -> Gram:
+def _cached(
+    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
+) -> Gram:
     _require(len(Y) * dtype.itemsize, budget, "one row")
-    return CachedGram(kernel, X, Y, dtype, budget)
+    return CachedGram(kernel, X, Y, dtype, budget, groups)
 
 
-def _blocked(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) -> Gram:
+def _blocked(
+    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
+) -> Gram:
     _require(min(len(X), TILE) * min(len(Y), TILE) * dtype.itemsize, budget, "one block")
     return BlockedGram(kernel, X, Y, dtype)
 
 
-def _precomputed(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) -> Gram:
+def _precomputed(
+    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
+) -> Gram:
     if not isinstance(kernel, Precomputed):
         raise ValueError(
             f"storage='precomputed' needs the kernel Precomputed() and its matrix as X; "

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from mercer._array import allocate, ranges
+from mercer._array import allocate
 from mercer.gram.base import ALL, Gram
+from mercer.gram.combine import combine_rows, gather
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import TILE, Tile, count_workers, each_tile, fill_tiles
+from mercer.kernels.tiles import Tile, count_workers, each_tile, fill_tiles
 
 
 class DenseGram(Gram):
@@ -27,7 +27,7 @@ class DenseGram(Gram):
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
         if isinstance(rows, slice) or isinstance(columns, slice):
             return self._K[rows, columns]
-        return self._K[np.ix_(rows, columns)]
+        return gather(self._K, rows, columns)
 
     def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
         """Return the array itself, not a copy."""
@@ -42,6 +42,12 @@ class DenseGram(Gram):
     def _rmatmat(self, V: np.ndarray) -> np.ndarray:
         return self._K.T @ np.asarray(V, dtype=self.dtype)
 
+    def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return combine_rows(self._K, rows, weights, columns)
+
+    def in_double(self) -> Gram:
+        return self if self.dtype == np.float64 else self._source.in_double()
+
     @property
     def nbytes(self) -> int:
         return self._K.nbytes
@@ -51,6 +57,9 @@ class PrecomputedGram(DenseGram):
     """A matrix that the caller has computed; it is not copied."""
 
     storage = "precomputed"
+
+    def in_double(self) -> Gram:
+        return self
 
 
 class BlockedGram(Gram):
@@ -63,10 +72,10 @@ class BlockedGram(Gram):
         self.kernel, self.X, self.Y = kernel, X, Y
 
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
-        return _compute(self.kernel, _view(self.X, rows), _view(self.Y, columns), self.dtype)
+        return compute(self.kernel, _view(self.X, rows), _view(self.Y, columns), self.dtype)
 
     def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
-        return _compute(self.kernel, self.X, self.Y, self.dtype, memory)
+        return compute(self.kernel, self.X, self.Y, self.dtype, memory)
 
     def restrict(self, rows: Any, columns: Any = None) -> Gram:
         rows, columns = self._indices(rows, columns)
@@ -74,15 +83,26 @@ class BlockedGram(Gram):
         same = self.symmetric and np.array_equal(rows, columns)
         return BlockedGram(self.kernel, X, X if same else self.Y[columns], self.dtype)
 
+    def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if not self.kernel.symmetric:
+            return super().combine(rows, weights, columns)
+        Y = self.Y[columns]
+        same = self.symmetric and np.array_equal(rows, columns)
+        X = Y if same else self.X[rows]
+        return _product(self.kernel, Y, X, weights[:, None], np.dtype(np.float64))[:, 0]
+
     def diagonal(self) -> np.ndarray:
         return self.kernel.diagonal_of(self.X, self.dtype)
+
+    def in_double(self) -> Gram:
+        return BlockedGram(self.kernel, self.X, self.Y, np.float64)
 
     def _matmat(self, V: np.ndarray) -> np.ndarray:
         return _product(self.kernel, self.X, self.Y, V, self.dtype)
 
     def _rmatmat(self, V: np.ndarray) -> np.ndarray:
-        if self.symmetric:
-            return self._matmat(V)
+        if not self.kernel.symmetric:  # k(y, x) is another matrix
+            return super()._rmatmat(V)
         return _product(self.kernel, self.Y, self.X, V, self.dtype)
 
     @property
@@ -94,9 +114,10 @@ def _view(sample: Sample, index: Any) -> Sample:
     return sample if isinstance(index, slice) and index == ALL else sample[index]
 
 
-def _compute(
+def compute(
     kernel: Kernel, X: Sample, Y: Sample, dtype: Any, memory: int | float | str | None = None
 ) -> np.ndarray:
+    """Return k(X, Y) as a fresh array within the budget."""
     out = allocate((len(X), len(Y)), dtype, memory)
     fill_tiles(kernel, X, Y, out)
     return out
@@ -107,7 +128,7 @@ def _product(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtyp
     V = np.ascontiguousarray(V, dtype=dtype)
     mirror = X is Y and kernel.symmetric
     # tiles of one worker add up in its own float64 sum: no race, and no loss over many tiles
-    sums = np.zeros((count_workers(kernel, len(X) * len(Y)), len(X), V.shape[1]))
+    sums = np.zeros((count_workers(kernel, X, Y), len(X), V.shape[1]))
 
     def use(tile: Tile, values: np.ndarray, worker: int) -> None:
         rows, columns = tile
@@ -117,58 +138,3 @@ def _product(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtyp
 
     each_tile(kernel, X, Y, dtype, use, mirror)
     return sums.sum(axis=0).astype(dtype, copy=False)
-
-
-class CachedGram(BlockedGram):
-    """Rows computed when asked for and kept, least recently used out first, within a budget."""
-
-    storage = "cached"
-
-    def __init__(self, kernel: Kernel, X: Sample, Y: Sample, dtype: Any, memory: int):
-        super().__init__(kernel, X, Y, dtype)
-        n, m = self.shape
-        self.capacity = min(n, memory // max(1, m * self.dtype.itemsize))
-        if self.capacity < 1:
-            raise ValueError("memory must hold at least one row of the Gram matrix")
-        self._rows = allocate((self.capacity, m), self.dtype, memory)  # pages are touched on use
-        self._slot = np.full(n, -1)  # where a row lies, −1 if nowhere
-        self._owner = np.full(self.capacity, -1)  # which row lies in a slot
-        self._used = np.zeros(self.capacity, np.int64)  # when a slot was last asked for
-        self._clock = 0
-        self._lock = Lock()
-
-    def _block(self, rows: Any, columns: Any) -> np.ndarray:
-        if isinstance(rows, slice):  # sweeps over all rows would only flush the cache
-            return super()._block(rows, columns)
-        if len(np.unique(rows)) > self.capacity:
-            return super()._block(rows, columns)
-        with self._lock:
-            self._ensure(np.unique(rows))
-            slots = self._slot[rows]
-            if isinstance(columns, slice):
-                return self._rows[slots][:, columns]
-            return self._rows[np.ix_(slots, columns)]
-
-    def _ensure(self, rows: np.ndarray) -> None:
-        """Bring distinct rows into the cache."""
-        self._clock += 1
-        here = self._slot[rows]
-        self._used[here[here >= 0]] = self._clock
-        missing = rows[here < 0]
-        for chunk in ranges(len(missing), TILE):  # the fresh rows are a small part of the budget
-            self._load(missing[chunk])
-
-    def _load(self, rows: np.ndarray) -> None:
-        """Compute rows into the slots that were not asked for longest."""
-        fresh = _compute(self.kernel, self.X[rows], self.Y, self.dtype)
-        slots = np.argpartition(self._used, len(rows) - 1)[: len(rows)]
-        self._slot[self._owner[slots][self._owner[slots] >= 0]] = -1
-        self._rows[slots], self._owner[slots], self._used[slots] = fresh, rows, self._clock
-        self._slot[rows] = slots
-
-    def restrict(self, rows: Any, columns: Any = None) -> Gram:
-        return Gram.restrict(self, rows, columns)  # read through the rows that are here already
-
-    @property
-    def nbytes(self) -> int:
-        return int(np.count_nonzero(self._owner >= 0)) * self.shape[1] * self.dtype.itemsize

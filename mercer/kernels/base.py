@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from mercer._array import allocate, as_objects, as_table
+from mercer._array import allocate, as_objects, as_table, check_out
+from mercer.kernels.elementwise import integer_power, inverse_lengths
 from mercer.kernels.identity import ParameterValue
 from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.tiles import fill_tiles
@@ -27,6 +28,7 @@ class Kernel(ParameterValue):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    __array_ufunc__ = None  # an array times a kernel is an error, not an array of kernels
 
     # ------------------------------------------------------------ what a kernel says of itself
     @property
@@ -86,8 +88,8 @@ class Kernel(ParameterValue):
         dtype = np.result_type(X.dtype, Y.dtype)
         if out is None:
             out = allocate((len(X), len(Y)), dtype)
-        elif out.shape != (len(X), len(Y)):
-            raise ValueError(f"out must have shape ({len(X)}, {len(Y)}); got {out.shape}")
+        else:
+            check_out(out, (len(X), len(Y)))
         fill_tiles(self, X, Y, out)
         return out
 
@@ -142,8 +144,12 @@ class Kernel(ParameterValue):
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
         """Write k(x, y) / √(k(x, x) k(y, y)) into a tile; 0 where k(x, x) = 0."""
         self._fill(pair, out)
-        out *= _inverse_lengths(self._cached_diagonal(pair.X))[:, None]
-        out *= _inverse_lengths(self._cached_diagonal(pair.Y))[None, :]
+        out *= inverse_lengths(self._cached_diagonal(pair.X))[:, None]
+        out *= inverse_lengths(self._cached_diagonal(pair.Y))[None, :]
+
+    def _diagonal_normalized(self, X: Sample) -> np.ndarray:
+        """Return k(x, x) / k(x, x): 1, or 0 where k(x, x) = 0."""
+        return (inverse_lengths(np.asarray(self._diagonal(X))) > 0).astype(np.float64)
 
     def _cached_diagonal(self, X: Sample) -> np.ndarray:
         whole = X.summary(("diagonal", self), lambda _: np.asarray(self._diagonal(X.root)))
@@ -168,6 +174,9 @@ class Kernel(ParameterValue):
     def __sub__(self, other: Any) -> Kernel:
         return self + (-other)
 
+    def __rsub__(self, other: Any) -> Kernel:
+        return other + (-self)
+
     def __pow__(self, exponent: Any) -> Kernel:
         if isinstance(exponent, bool) or not isinstance(exponent, Integral) or exponent < 0:
             raise ValueError(f"the exponent of a kernel must be an integer ≥ 0; got {exponent!r}")
@@ -180,12 +189,6 @@ class Kernel(ParameterValue):
     def normalized(self) -> Kernel:
         """Return the kernel k(x, y) / √(k(x, x) k(y, y)): feature vectors of length one."""
         return Normalized(self)
-
-
-def _inverse_lengths(diagonal: np.ndarray) -> np.ndarray:
-    if np.any(diagonal < 0):
-        raise ValueError("a kernel with k(x, x) < 0 cannot be normalised")
-    return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(diagonal)), where=diagonal > 0)
 
 
 def _combine(node: type[Kernel], left: Any, right: Any) -> Kernel:
@@ -336,20 +339,6 @@ class Power(Unary):
         return f"{base} ** {self.exponent}"
 
 
-def integer_power(values: np.ndarray, exponent: int) -> None:
-    """Raise to an integer power in place by squarings, far faster than ``np.power``."""
-    if exponent == 0:
-        values[...] = 1
-    elif exponent % 2:
-        rest = values.copy() if exponent > 1 else None
-        if rest is not None:
-            integer_power(values, exponent - 1)
-            values *= rest
-    else:
-        np.square(values, out=values)
-        integer_power(values, exponent // 2)
-
-
 class Exp(Unary):
     """The exponential exp(k(x, y)), a power series with positive coefficients."""
 
@@ -372,6 +361,9 @@ class Exp(Unary):
         out -= 0.5 * self.kernel._cached_diagonal(pair.Y)[None, :]
         np.exp(out, out=out)
 
+    def _diagonal_normalized(self, X: Sample) -> np.ndarray:
+        return np.ones(len(X))  # exp(k) is never 0, though it may underflow or overflow
+
 
 class Normalized(Unary):
     """The kernel k(x, y) / √(k(x, x) k(y, y)): every feature vector scaled to length one."""
@@ -389,7 +381,7 @@ class Normalized(Unary):
         self.kernel._fill_normalized(pair, out)
 
     def _diagonal(self, X: Sample) -> np.ndarray:
-        return (self.kernel._diagonal(X) != 0).astype(np.float64)
+        return self.kernel._diagonal_normalized(X)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         base = repr(self.kernel)

@@ -112,7 +112,7 @@ class FromFeatureMap(Kernel):
         if hasattr(self.phi, "transform"):
             features = self.phi.transform(data)
         else:
-            features = np.array([np.ravel(self.phi(x)) for x in _objects(data)], dtype=np.float64)
+            features = _stacked([np.ravel(self.phi(x)) for x in _objects(data)])
         if count_rows(features) != count_rows(data):
             raise ValueError(
                 f"phi must give one row of features for each object; got "
@@ -126,6 +126,15 @@ class FromFeatureMap(Kernel):
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         return squared_norms(X.derive(("features", self), self.features).data)
+
+
+def _stacked(rows: list[np.ndarray]) -> np.ndarray:
+    lengths = sorted({len(row) for row in rows})
+    if len(lengths) > 1:
+        raise ValueError(
+            f"phi must return the same number of features for every object; got {lengths}"
+        )
+    return np.array(rows)
 
 
 class RankOne(FromFeatureMap):

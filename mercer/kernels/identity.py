@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -11,6 +12,11 @@ from sklearn.base import BaseEstimator
 
 class ParameterValue(BaseEstimator):
     """A scikit-learn object that is used as a value: equal if its parameters are equal."""
+
+    @classmethod
+    @cache  # kernels are asked often, and reading a signature is slow
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParameterValue):
@@ -27,7 +33,7 @@ class ParameterValue(BaseEstimator):
         return hash((type(self).__name__, *map(hash, parts)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        defaults = _defaults(type(self))
+        defaults = _defaults(type(self))  # type: ignore[arg-type]
         shown = (
             f"{name}={_literal(value)}"
             for name, value in self.get_params(deep=False).items()
@@ -36,6 +42,7 @@ class ParameterValue(BaseEstimator):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+@cache
 def _defaults(cls: type) -> dict[str, Any]:
     parameters = signature(cls).parameters
     return {name: p.default for name, p in parameters.items() if p.default is not p.empty}

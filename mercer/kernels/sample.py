@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import count_rows, take
+from mercer._array import count_rows, largest_size, take
 from mercer.kernels import _loops
 
 STATISTICS = ("inner", "squared_distance", "l1")
 
-# squares of the largest entry neither overflow nor vanish if it lies in this range
-_SAFE = {np.dtype(np.float32): (1e-15, 1e15), np.dtype(np.float64): (0.0, 1e150)}
+# float32 squares of the largest entry neither overflow nor vanish if it lies in this range
+_SAFE = (1e-15, 1e15)
 
 
 class Sample:
@@ -29,34 +29,49 @@ class Sample:
     ``sample[index]`` is a view: it shares what the whole sample has derived.
     """
 
-    def __init__(self, data: Any, root: Sample | None = None, index: Any = slice(None)):
+    def __init__(self, data: Any, parent: Sample | None = None, index: Any = slice(None)):
         self.data = data
-        self.root = root or self
-        self.index = index
-        if root is None:
-            self._known: dict[Hashable, Any] = {}
-            self._lock = RLock()
+        self.parent = parent
+        self.root: Sample = self if parent is None else parent.root
+        self._index = index  # of the parent's rows
+        self._known: dict[Hashable, Any] = {}
+        self._lock = RLock()
 
     def __len__(self) -> int:
         return count_rows(self.data)
 
     def __getitem__(self, index: Any) -> Sample:
-        if self.root is not self:  # a view of a view is a view of the root
-            index = np.arange(len(self.root))[self.index][index]
-        return Sample(take(self.root.data, index), self.root, index)
+        return Sample(take(self.data, index), self, index)
 
-    def derive(self, key: Hashable, make: Callable[[Any], Any]) -> Sample:
-        """Return ``make(data)``, one row for each row, computed once for the whole sample."""
-        derived = self.summary(("derived", key), lambda data: Sample(make(data)))
-        return derived if self is self.root else derived[self.index]
+    @property
+    def index(self) -> Any:
+        """The rows of the root that these are."""
+        if self.parent is None or self.parent is self.root:
+            return self._index
+        return np.arange(len(self.root))[self.parent.index][self._index]
+
+    def derive(self, key: Hashable, make: Callable[[Any], Any], *, cheap: bool = False) -> Sample:
+        """Return ``make(data)``, one row for each row, computed once for the whole sample.
+
+        What is ``cheap`` is computed for chosen rows alone, not for the whole sample.
+        """
+        chosen = cheap and not isinstance(self._index, slice)
+        if self.parent is None or chosen:
+            return self._once(("derived", key), lambda: Sample(make(self.data)))
+        parent = self.parent
+        return self._once(
+            ("derived", key), lambda: parent.derive(key, make, cheap=cheap)[self._index]
+        )
 
     def summary(self, key: Hashable, make: Callable[[Any], Any]) -> Any:
         """Return ``make(data)`` of the whole sample, computed once."""
-        root = self.root
-        with root._lock:
-            if key not in root._known:
-                root._known[key] = make(root.data)
-        return root._known[key]
+        return self.root._once(key, lambda: make(self.root.data))
+
+    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = make()
+            return self._known[key]
 
     @property
     def dtype(self) -> np.dtype:
@@ -68,19 +83,22 @@ class Sample:
     def is_sparse(self) -> bool:
         return sp.issparse(self.data)
 
-    def fits(self, dtype: np.dtype) -> bool:
-        """Tell whether squares of the largest entry neither overflow nor vanish in a precision."""
-        largest = self.summary("largest", _largest)
-        low, high = _SAFE[dtype]
-        return largest == 0 or low <= largest <= high
+    @property
+    def fits_single(self) -> bool:
+        """Whether float32 squares of the largest entry neither overflow nor vanish."""
+        largest = self.summary("largest", largest_size)
+        return largest == 0 or _SAFE[0] <= largest <= _SAFE[1]
 
     def rows(self, dtype: np.dtype) -> Any:
         """Return the rows in a precision."""
-        return self.derive(("rows", dtype), lambda data: data.astype(dtype, copy=False)).data
+        if self.data.dtype == dtype:
+            return self.data
+        return self.derive(("rows", dtype), lambda data: data.astype(dtype), cheap=True).data
 
     def squared_norms(self, dtype: np.dtype) -> np.ndarray:
         """Return ‖x‖² of each row."""
-        return self.derive(("norms", dtype), lambda data: squared_norms(data).astype(dtype)).data
+        key = ("norms", dtype)
+        return self.derive(key, lambda data: squared_norms(data).astype(dtype), cheap=True).data
 
     def shifted(self, dtype: np.dtype, anchor: Sample) -> Sample:
         """Return the rows minus the anchor's mean: distances stay, cancellation shrinks."""
@@ -88,12 +106,8 @@ class Sample:
         if center is None:
             return self
         key = ("shifted", dtype, center.tobytes())
-        return self.derive(key, lambda data: np.subtract(data, center).astype(dtype, copy=False))
-
-
-def _largest(data: Any) -> float:
-    values = data.data if sp.issparse(data) else data
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        subtract = lambda data: np.subtract(data, center).astype(dtype, copy=False)  # noqa: E731
+        return self.derive(key, subtract, cheap=True)
 
 
 def _far_center(data: Any) -> np.ndarray | None:
@@ -159,14 +173,14 @@ class Pair:
         inner(self.X.rows(self.dtype), self.Y.rows(self.dtype), out)
 
     def _squared_distance(self, out: np.ndarray) -> None:
+        X, Y = self.X, self.Y
         if self.uses["inner"]:  # one product serves both
-            X, Y = self.X, self.Y
             self.fill("inner", out)
         else:
-            X = self.X.shifted(self.dtype, self.Y)
-            Y = self.Y.shifted(self.dtype, self.Y)
+            X, Y = X.shifted(self.dtype, self.Y), Y.shifted(self.dtype, self.Y)
             inner(X.rows(self.dtype), Y.rows(self.dtype), out)
-        squared_distances(X, Y, self.dtype, out)
+        xx, yy = X.squared_norms(self.dtype), Y.squared_norms(self.dtype)
+        squared_distances(self.X.rows(self.dtype), self.Y.rows(self.dtype), xx, yy, out)
 
     def _l1(self, out: np.ndarray) -> None:
         X, Y = self.X.rows(self.dtype), self.Y.rows(self.dtype)
@@ -184,15 +198,17 @@ def inner(X: Any, Y: Any, out: np.ndarray) -> None:
         np.matmul(X, Y.T, out=out)
 
 
-def squared_distances(X: Sample, Y: Sample, dtype: np.dtype, out: np.ndarray) -> None:
-    """Turn the inner products in ``out`` into squared distances, accurate to about 20 ulp."""
-    xx, yy = X.squared_norms(dtype), Y.squared_norms(dtype)
+def squared_distances(X: Any, Y: Any, xx: np.ndarray, yy: np.ndarray, out: np.ndarray) -> None:
+    """Turn the inner products in ``out`` into squared distances, accurate to about 20 ulp.
+
+    ``xx`` and ``yy`` are the squared norms of the rows that were multiplied, shifted or not. What
+    cancels is recomputed from the rows X and Y as they were given: a shift rounds small entries.
+    """
     cancelled = np.empty(len(xx), np.int64)
     _loops.distances_from_inner(out, xx, yy, cancelled)
     if not cancelled.any():
         return
-    if X.is_sparse:
-        rows = (*_csr(X.rows(dtype)), *_csr(Y.rows(dtype)))
-        _loops.refine_sparse(out, xx, yy, *rows, cancelled)
+    if sp.issparse(X):
+        _loops.refine_sparse(out, xx, yy, *_csr(X), *_csr(Y), cancelled)
     else:
-        _loops.refine_dense(out, xx, yy, X.rows(dtype), Y.rows(dtype), cancelled)
+        _loops.refine_dense(out, xx, yy, X, Y, cancelled)

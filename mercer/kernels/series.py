@@ -33,8 +33,9 @@ class PowerSeries(Unary):
         return PSD if nonnegative and self.kernel.definiteness == PSD else UNKNOWN
 
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
-        coefs = np.asarray(self.coefs, dtype=np.float64)
-        if coefs.ndim != 1 or coefs.size == 0 or not np.isfinite(coefs).all():
+        coefs = np.asarray(self.coefs)
+        numbers = coefs.dtype.kind in "biuf" and coefs.ndim == 1 and coefs.size > 0
+        if not (numbers and np.isfinite(coefs).all()):
             raise ValueError(f"coefs must be a list of finite numbers; got {self.coefs!r}")
         return {}
 

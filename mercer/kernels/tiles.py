@@ -11,16 +11,26 @@ import scipy.sparse as sp
 from mercer._array import n_threads, ranges, run_tiles
 from mercer.kernels.sample import Pair, Sample
 
-TILE = 512  # rows of a tile; 512 × 512 float32 values are 1 MB, the size of a second-level cache
-SERIAL = 2**18  # blocks with fewer values are not worth a second thread
+# rows of a tile: 496 × 496 float32 values fit a second-level cache of 1 MB; a power of two would
+# make the columns of a tile fall onto the same cache lines when it is transposed
+TILE = 496
+SERIAL = 2**25  # blocks of less work (values × columns of X) are not worth a second thread
 
 Tile = tuple[slice, slice]
 
 
-def tile_grid(n: int, m: int, mirror: bool) -> list[Tile]:
-    """Return the tiles of an n × m block; with ``mirror`` only those on or above the diagonal."""
-    height = min(TILE, n)
-    width = TILE if mirror else max(TILE, TILE * TILE // height)
+def tile_grid(n: int, m: int, mirror: bool, workers: int = 1) -> list[Tile]:
+    """Return the tiles of an n × m block; with ``mirror`` only those on or above the diagonal.
+
+    Tiles are small enough for every worker to get a few.
+    """
+    height = max(1, min(TILE, n))
+    if mirror:
+        height = width = height if workers == 1 else min(height, max(64, -(-n // (3 * workers))))
+    else:
+        width = max(TILE, TILE * TILE // height)
+        strips = -(-n // height)
+        width = width if workers == 1 else min(width, max(64, -(-m * strips // (3 * workers))))
     return [
         (rows, columns)
         for rows in ranges(n, height)
@@ -43,8 +53,10 @@ def each_tile(
     """
     if X.is_sparse != Y.is_sparse:
         X, Y = (s.derive("csr", sp.csr_array) for s in (X, Y))
-    tiles = tile_grid(len(X), len(Y), mirror)
-    workers = count_workers(kernel, len(X) * len(Y))
+    workers = count_workers(kernel, X, Y)
+    tiles = tile_grid(len(X), len(Y), mirror, workers)
+    if not tiles:
+        return
     uses, work = kernel._uses(), _working_dtype(kernel, X, Y, dtype)
     size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
     buffers = [np.empty(size, work) for _ in range(min(workers, len(tiles)))]
@@ -59,9 +71,11 @@ def each_tile(
     run_tiles(compute, tiles, workers)
 
 
-def count_workers(kernel: Any, n_values: int) -> int:
+def count_workers(kernel: Any, X: Sample, Y: Sample) -> int:
     """Return the number of threads for a block: one if it is small or runs Python code."""
-    return n_threads() if n_values > SERIAL and kernel.releases_gil else 1
+    n_columns = X.data.shape[1] if getattr(X.data, "ndim", 0) == 2 else 1
+    work = len(X) * len(Y) * (32 + n_columns)
+    return n_threads() if work > SERIAL and kernel.releases_gil else 1
 
 
 def fill_tiles(kernel: Any, X: Sample, Y: Sample, out: np.ndarray) -> None:
@@ -81,7 +95,4 @@ def _working_dtype(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> np.dty
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     if kernel.domain != "vectors":
         return single if dtype == single else double
-    for name, sample in (("X", X), ("Y", Y)):
-        if not sample.fits(double):
-            raise ValueError(f"{name} has values beyond 1e150: their squares overflow; rescale it")
-    return single if dtype == single and X.fits(single) and Y.fits(single) else double
+    return single if dtype == single and X.fits_single and Y.fits_single else double

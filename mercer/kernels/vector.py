@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
+from mercer.kernels.base import INDEFINITE, PSD, Kernel
+from mercer.kernels.elementwise import integer_power
 from mercer.kernels.sample import STATISTICS, Pair, Sample
 
 _REAL = [Interval(Real, None, None, closed="neither")]
@@ -184,7 +185,8 @@ class _Radial(VectorKernel):
 
     def epilogue(self, values: np.ndarray) -> None:
         # a γ beyond the precision's range would make 0 · inf = NaN of equal points
-        values *= -min(float(self.gamma), float(np.finfo(values.dtype).max))
+        with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
+            values *= -min(float(self.gamma), float(np.finfo(values.dtype).max))
         np.exp(values, out=values)
 
 
@@ -228,11 +230,13 @@ class RBF(_Radial):
     statistic = "squared_distance"
 
     @classmethod
-    def from_sigma(cls, sigma: float) -> RBF:
+    def from_sigma(cls, sigma: Any) -> RBF:
         """Return the Gaussian kernel exp(−‖x − y‖² / (2σ²))."""
-        if not sigma > 0:
-            raise ValueError(f"sigma must be a number > 0; got {sigma!r}")
-        return cls(gamma=1.0 / (2.0 * float(sigma) ** 2))
+        width = float(sigma) if isinstance(sigma, Real) else 0.0
+        gamma = 0.5 / width / width if width > 0 else 0.0
+        if not 0.0 < gamma < np.inf:
+            raise ValueError(f"sigma must be a number > 0 with a finite 1/(2σ²); got {sigma!r}")
+        return cls(gamma=gamma)
 
     @staticmethod
     def _scale(n_columns: int, variance: float) -> float:

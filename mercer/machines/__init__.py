@@ -1,5 +1,7 @@
 """Machines in a reproducing kernel Hilbert space."""
 
 from mercer.machines.ridge import KernelRidge
+from mercer.machines.svm import SVC
+from mercer.machines.svr import SVR, OneClassSVM
 
-__all__ = ["KernelRidge"]
+__all__ = ["SVC", "SVR", "KernelRidge", "OneClassSVM"]

@@ -76,6 +76,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """Fit the machine; ``y`` has shape (n,) or (n, n_targets)."""
         self._validate_params()
         sample, y, weight = self._fit_rows(X, y, sample_weight, multi_output=True, y_numeric=True)
+        self.X_fit_ = sample.data
         Y = np.asarray(y, dtype=np.float64).reshape(len(sample), -1)
         used = np.flatnonzero(weight)  # a row of weight 0 is no row
         budget = parse_memory(self.memory)

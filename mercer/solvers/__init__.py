@@ -1,6 +1,8 @@
 """Solvers: they take a Gram matrix and targets and return a Solution."""
 
 from mercer.solvers.eigen import leading_eigenpairs
+from mercer.solvers.margin import solve_margin
 from mercer.solvers.ridge import solve_ridge
+from mercer.solvers.smo import Limits, SmoState
 
-__all__ = ["leading_eigenpairs", "solve_ridge"]
+__all__ = ["Limits", "SmoState", "leading_eigenpairs", "solve_margin", "solve_ridge"]

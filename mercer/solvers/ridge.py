@@ -11,13 +11,7 @@ from scipy.linalg.lapack import dlange, dpocon
 
 from mercer.certify import relative_residual
 from mercer.gram import Gram, fresh_array
-from mercer.result import Solution, Status
-
-
-class _Factor(NamedTuple):
-    solve: Callable[[np.ndarray], np.ndarray]
-    condition: float
-    definite: bool
+from mercer.result import Certificate, Solution, Status
 
 
 def solve_ridge(
@@ -32,8 +26,8 @@ def solve_ridge(
     """Solve (K + diag(ridge)) α + 1bᵀ = Y with 1ᵀα = 0 (without intercept: b = 0).
 
     These are the optimality conditions of min Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + λ‖f‖² for ridge = λ/w.
-    The factor is Cholesky's; where K + diag(ridge) is not positive definite, an eigendecomposition
-    gives the solution of least norm.
+    The factor is Cholesky's; where K + diag(ridge) is not positive definite, or singular to working
+    precision, an eigendecomposition gives the solution of least norm.
 
     Parameters
     ----------
@@ -49,22 +43,56 @@ def solve_ridge(
     Solution
         ``value`` has shape (n, t), ``intercept`` shape (t,).
     """
-    factor = _factorise(K, ridge, memory)
-    alpha, b = _solve_bordered(factor, Y, fit_intercept)
-    residual = Y - b - (K @ alpha) - ridge[:, None] * alpha
-    correction, db = _solve_bordered(factor, residual, fit_intercept)  # one step of refinement
-    alpha, b = alpha + correction, b + db
-    certificate = relative_residual(
-        K,
-        alpha,
-        b,
-        Y,
-        ridge,
-        condition=factor.condition,
-        tolerance=tolerance,
-        fit_intercept=fit_intercept,
-    )
-    return Solution(alpha, _status(factor, certificate.ok), certificate, intercept=b)
+    system = _System(K, Y, ridge, fit_intercept, tolerance)
+    try:
+        solution = system.solve(_by_cholesky, memory)
+    except LinAlgError:  # not positive definite
+        return system.solve(_by_eigenvalues, memory)
+    singular = solution.certificate.condition_estimate * len(Y) * np.finfo(np.float64).eps > 1.0
+    if singular and not solution.certificate.ok:  # the factor is noise
+        return system.solve(_by_eigenvalues, memory)
+    return solution
+
+
+class _Factor(NamedTuple):
+    solve: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    """Takes targets, returns α and b."""
+
+    condition: float
+    definite: bool
+
+
+class _System(NamedTuple):
+    K: Gram
+    Y: np.ndarray
+    ridge: np.ndarray
+    fit_intercept: bool
+    tolerance: float
+
+    def solve(self, factorise: Callable[[np.ndarray, bool], _Factor], memory: Any) -> Solution:
+        A = fresh_array(self.K, memory)
+        A[np.diag_indices_from(A)] += self.ridge
+        factor = factorise(A, self.fit_intercept)
+        alpha, b = factor.solve(self.Y)
+        correction, db = factor.solve(self._residual(alpha, b))  # one step of refinement
+        alpha, b = alpha + correction, b + db
+        certificate = self._prove(alpha, b, factor.condition)
+        return Solution(alpha, _status(factor, certificate.ok), certificate, intercept=b)
+
+    def _residual(self, alpha: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self.Y - b - (self.K @ alpha) - self.ridge[:, None] * alpha
+
+    def _prove(self, alpha: np.ndarray, b: np.ndarray, condition: float) -> Certificate:
+        return relative_residual(
+            self.K,
+            alpha,
+            b,
+            self.Y,
+            self.ridge,
+            condition=condition,
+            tolerance=self.tolerance,
+            fit_intercept=self.fit_intercept,
+        )
 
 
 def _status(factor: _Factor, proved: bool) -> Status:
@@ -73,41 +101,50 @@ def _status(factor: _Factor, proved: bool) -> Status:
     return Status.OPTIMAL if proved else Status.ILL_CONDITIONED
 
 
-def _solve_bordered(
-    factor: _Factor, Y: np.ndarray, fit_intercept: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    if not fit_intercept:
-        return factor.solve(Y), np.zeros(Y.shape[1])
-    ones = np.ones((len(Y), 1))
-    solved = factor.solve(np.hstack([ones, Y]))  # (n, 1 + t)
-    u, V = solved[:, :1], solved[:, 1:]
-    b = V.sum(axis=0) / u.sum()
-    return V - u * b, b
-
-
-def _factorise(K: Gram, ridge: np.ndarray, memory: Any) -> _Factor:
-    A = _shifted(K, ridge, memory)
+def _by_cholesky(A: np.ndarray, fit_intercept: bool) -> _Factor:
     norm = dlange("1", A.T)  # A is symmetric, and its transpose is in Fortran's order: no copy
-    try:
-        lower = cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return _factorise_by_eigenvalues(_shifted(K, ridge, memory))
+    lower = cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
     reciprocal, _ = dpocon(lower[0], norm, uplo="L")
     condition = 1.0 / reciprocal if reciprocal > 0 else np.inf
-    return _Factor(lambda B: cho_solve(lower, B, check_finite=False), condition, True)
+
+    def solve(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not fit_intercept:
+            return cho_solve(lower, Y, check_finite=False), np.zeros(Y.shape[1])
+        ones = np.ones((len(Y), 1))
+        solved = cho_solve(lower, np.hstack([ones, Y]), check_finite=False)  # (n, 1 + t)
+        u, V = solved[:, :1], solved[:, 1:]
+        b = V.sum(axis=0) / u.sum()
+        return V - u * b, b
+
+    return _Factor(solve, condition, True)
 
 
-def _shifted(K: Gram, ridge: np.ndarray, memory: Any) -> np.ndarray:
-    A = fresh_array(K, memory)
-    A[np.diag_indices_from(A)] += ridge
-    return A
+def _by_eigenvalues(A: np.ndarray, fit_intercept: bool) -> _Factor:
+    """Factor A; with an intercept H A H, which acts on the coefficients that sum to zero.
 
-
-def _factorise_by_eigenvalues(A: np.ndarray) -> _Factor:
+    From A α + b = y follow H A H α = H y and b = mean(y − A α), also where A is singular.
+    """
+    means = A.mean(axis=0)
+    scale = np.abs(np.diagonal(A)).max()  # of what rounding acts on, before it is centred
+    if fit_intercept:
+        A -= means
+        A -= A.mean(axis=1, keepdims=True)
     values, V = eigh(A.T, overwrite_a=True, check_finite=False)
-    size = np.abs(values)
-    cutoff = len(values) * np.finfo(np.float64).eps * size.max(initial=0.0)
-    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=size > cutoff)
-    condition = size.max() / size.min() if size.min() > 0 else np.inf
-    definite = bool(values.min() >= -cutoff)
-    return _Factor(lambda B: V @ (inverse[:, None] * (V.T @ B)), float(condition), definite)
+    cutoff = len(values) * np.finfo(np.float64).eps * max(scale, np.abs(values).max())
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=np.abs(values) > cutoff)
+
+    def solve(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not fit_intercept:
+            return V @ (inverse[:, None] * (V.T @ Y)), np.zeros(Y.shape[1])
+        alpha = V @ (inverse[:, None] * (V.T @ (Y - Y.mean(axis=0))))
+        alpha -= alpha.mean(axis=0)
+        return alpha, Y.mean(axis=0) - means @ alpha
+
+    sizes = np.sort(np.abs(values))[int(fit_intercept) :]  # H A H has one zero of its own
+    return _Factor(solve, _condition(sizes, cutoff), bool(values.min() >= -cutoff))
+
+
+def _condition(sizes: np.ndarray, cutoff: float) -> float:
+    if len(sizes) == 0:
+        return 1.0
+    return float(sizes[-1] / sizes[0]) if sizes[0] > cutoff else np.inf

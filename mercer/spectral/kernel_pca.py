@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 
+from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
 from mercer.gram import Centering, gram
 from mercer.solvers import leading_eigenpairs
@@ -28,7 +29,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         How many components; None means all with a positive eigenvalue. Fewer are kept if fewer
         eigenvalues are positive.
     memory : int, str or None, default=None
-        The byte budget of the Gram matrix; None is half of the free memory.
+        The byte budget; None is half of the free memory.
 
     Attributes
     ----------
@@ -72,8 +73,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """Find the components; ``y`` is not used."""
         self._validate_params()
         sample, _, _ = self._fit_rows(X)
-        K = gram(self.kernel_, sample, memory=self.memory, dtype=np.float64).centered()
-        solution = leading_eigenpairs(K, self.n_components)
+        self.X_fit_ = sample.data
+        budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
+        K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64).centered()
+        solution = leading_eigenpairs(K, self.n_components, memory=budget)
         self.eigenvectors_, self.eigenvalues_ = solution.value, solution.state
         trace = solution.certificate.trace
         self.explained_variance_ratio_ = (

@@ -1,0 +1,80 @@
+"""What support vector machines share: the Gram matrix, limits, support vectors, the sum."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from mercer._array import parse_memory, take
+from mercer._estimator import KernelEstimator
+from mercer.gram import Gram, gram
+from mercer.kernels import Precomputed
+from mercer.kernels.sample import Sample
+from mercer.solvers import Limits
+
+EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
+SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
+
+
+class MarginEstimator(KernelEstimator):
+    """A sum over support vectors, f(x) = Σᵢ βᵢ k(x, xᵢ) + b, from a margin problem."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    tol: float
+    max_iter: int
+    time_limit: float | None
+    memory: Any
+
+    def _limits(self) -> Limits:
+        return Limits.of(self.max_iter, self.time_limit, parse_memory(self.memory) // 2)
+
+    def _gram(self, sample: Sample, groups: Any = None, dtype: Any = None) -> Gram:
+        """Return the training matrix: exact if small or computed in Python, else float32 rows."""
+        budget = parse_memory(self.memory) // 2
+        if isinstance(self.kernel_, Precomputed):
+            return gram(self.kernel_, sample, memory=budget)
+        if len(sample) <= EXACT_UP_TO or not self.kernel_.releases_gil:
+            return gram(self.kernel_, sample, memory=budget, dtype=np.float64)
+        dtype = dtype or np.float32
+        return gram(
+            self.kernel_, sample, storage="cached", memory=budget, dtype=dtype, groups=groups
+        )
+
+    @property
+    def _pairwise(self) -> bool:
+        return any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
+
+    def _keep_support(self, sample: Sample, support: np.ndarray) -> None:
+        """Store the support vectors; of a precomputed kernel only their numbers are needed."""
+        self.support_ = support.astype(np.int32)
+        self.shape_fit_ = (len(sample), *getattr(sample.data, "shape", (0,))[1:])
+        self.support_vectors_ = sample.data[:0] if self._pairwise else take(sample.data, support)
+
+    def _support_sample(self) -> Sample:
+        if not self._pairwise:
+            return Sample(self.support_vectors_)
+        n = self.shape_fit_[0]
+        whole = np.broadcast_to(np.float64(0.0), (n, n))  # no memory: only its shape is looked at
+        return Sample(whole[: len(self.support_)], Sample(whole), self.support_)
+
+    def _sums(self, X: Any, weights: np.ndarray) -> np.ndarray:
+        """Return k(X, support vectors) @ weights, shape (m, t)."""
+        return self._weighted(self._new_rows(X), self._support_sample(), weights)
+
+    def _weighted(self, rows: Sample, support: Sample, weights: np.ndarray) -> np.ndarray:
+        if not len(support):
+            return np.zeros((len(rows), weights.shape[1]))
+        # float32 is enough where its errors add up to far less than the margin
+        error = 1e-7 * float(np.sqrt((weights**2).sum(axis=0)).max(initial=0.0))
+        heavy = len(rows) * len(support) >= SINGLE_FROM
+        dtype = np.float32 if heavy and error < 1e-5 else np.float64
+        K = gram(self.kernel_, rows, support, storage="blocked", dtype=dtype)
+        return (K @ weights).astype(np.float64, copy=False)

@@ -1,0 +1,123 @@
+"""The problem that all support vector machines are, and its optimality conditions.
+
+    min ½ βᵀKβ − zᵀβ + ε‖β‖₁   subject to  lo ≤ β ≤ hi,  Σβ = s
+
+with residuals e = z − Kβ; its dual variable for the sum is the offset b of f(x) = Σβk(x, xᵢ) + b.
+Classification has z = ±1, ε = 0 and bounds between 0 and ±C; regression bounds ±C; novelty
+detection z = 0 and bounds 0, 1/(νn).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class MarginProblem(NamedTuple):
+    """Targets z, bounds lo ≤ β ≤ hi, and the half-width ε of the tube."""
+
+    z: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    eps: float
+
+    @classmethod
+    def classify(cls, sign: np.ndarray, C: np.ndarray) -> MarginProblem:
+        """Return the problem of a classifier for labels ±1 and a bound C for each point."""
+        return cls(sign, np.where(sign > 0, 0.0, -C), np.where(sign > 0, C, 0.0), 0.0)
+
+    @classmethod
+    def regress(cls, y: np.ndarray, C: np.ndarray, epsilon: float) -> MarginProblem:
+        """Return the problem of ε-insensitive regression."""
+        return cls(y, -C, C, float(epsilon))
+
+    def is_free(self, beta: np.ndarray) -> np.ndarray:
+        """Tell which points lie strictly between their bounds (and off 0 if there is a tube)."""
+        free = (beta > self.lo) & (beta < self.hi)
+        return free & (beta != 0)
+
+    def offset(self, beta: np.ndarray, e: np.ndarray) -> tuple[float, float]:
+        """Return b and the violation of the worst pair of points."""
+        return _offset(beta, e, self.lo, self.hi, self.eps)
+
+    def figures(self, beta: np.ndarray, e: np.ndarray, b: float) -> Figures:
+        """Return what a proof needs, each recomputed from β and e."""
+        return Figures(*_figures(beta, e, self.z, self.lo, self.hi, self.eps, b))
+
+    def clear(self, beta: np.ndarray, r: np.ndarray, clearance: float) -> np.ndarray:
+        """Tell which points take no part: β = 0, and no slack by more than the clearance."""
+        above = (self.hi <= 0) | (r < self.eps - clearance)
+        below = (self.lo >= 0) | (r > clearance - self.eps)
+        return (beta == 0) & above & below
+
+
+class Figures(NamedTuple):
+    """Sums, counts and the largest violation of each optimality condition."""
+
+    squared_norm: float  # βᵀKβ
+    linear: float  # zᵀβ − ε‖β‖₁
+    total: float  # Σβ
+    loss: float  # Σ bound · slack
+    slack: float  # the largest slack
+    gap: float  # Σ [loss + ε|β| − βr], every term ≥ 0
+    box: float
+    zero: float
+    free: float
+    bounded: float
+    n_free: int
+    n_bounded: int
+
+
+@njit(cache=True, nogil=True)
+def _offset(beta, e, lo, hi, eps):
+    """Return the mean of e ∓ ε over free points, else the middle, and the worst violation."""
+    high, low, total, count = -np.inf, np.inf, 0.0, 0
+    for k in range(len(beta)):
+        up = -eps if beta[k] >= 0 else eps
+        down = -eps if beta[k] > 0 else eps
+        if beta[k] < hi[k]:
+            high = max(high, e[k] + up)
+        if beta[k] > lo[k]:
+            low = min(low, e[k] + down)
+        if lo[k] < beta[k] < hi[k] and beta[k] != 0:
+            total += e[k] + up
+            count += 1
+    violation = max(high - low, 0.0) if high > -np.inf and low < np.inf else 0.0
+    if count > 0:
+        return total / count, violation
+    if high == -np.inf or low == np.inf:
+        return (low if high == -np.inf else high) if high != low else 0.0, violation
+    return 0.5 * (high + low), violation
+
+
+@njit(cache=True, nogil=True)
+def _figures(beta, e, z, lo, hi, eps, b):
+    norm2, linear, total, losses, worst, gap = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    box, zero, free, bounded, n_free, n_bounded = 0.0, 0.0, 0.0, 0.0, 0, 0
+    for k in range(len(beta)):
+        v, r = beta[k], e[k] - b
+        slack = max(r - eps if hi[k] > 0 else 0.0, -r - eps if lo[k] < 0 else 0.0, 0.0)
+        loss = slack * (hi[k] if r > 0 else -lo[k]) if slack > 0 else 0.0
+        norm2 += v * (z[k] - e[k])
+        linear += v * z[k] - eps * abs(v)
+        total += v
+        losses += loss
+        worst = max(worst, slack)
+        gap += loss + eps * abs(v) - v * r
+        box = max(box, lo[k] - v, v - hi[k])
+        if v == 0:
+            zero = max(zero, slack)
+        elif v >= hi[k]:
+            bounded = max(bounded, eps - r)
+            n_bounded += 1
+        elif v <= lo[k]:
+            bounded = max(bounded, r + eps)
+            n_bounded += 1
+        else:
+            free = max(free, abs(r - (eps if v > 0 else -eps)))
+            n_free += 1
+    return (
+        norm2, linear, total, losses, worst, gap, box, zero, free, bounded, n_free, n_bounded,
+    )  # fmt: skip

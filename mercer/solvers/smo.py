@@ -1,0 +1,225 @@
+"""Sequential minimal optimisation on a growing set of active points.
+
+One problem serves classification, regression and novelty detection:
+
+    min ½ βᵀKβ − zᵀβ + ε‖β‖₁   subject to  lo ≤ β ≤ hi,  Σβ = s.
+
+Steps touch only active points, whose kernel values lie in one compact matrix; the residuals of all
+points are brought up to date, in float64, each time the worst violators among the rest are
+activated. A point that never violates its condition never has its kernel row computed.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.gram import Gram
+from mercer.margin import MarginProblem
+from mercer.result import Status
+from mercer.solvers import _smo_loops as loops
+
+SECONDS_BETWEEN_CHECKS = 0.05  # compiled loops come back this often for Ctrl-C and the clock
+HULLS_MEET = 1e-7  # squared distance of hulls, relative to k(x, x), that counts as none
+ALL_ACTIVE = 1000  # so few points are all active from the start
+
+
+@dataclass
+class Limits:
+    """How long a fit may go on; shared by all its problems."""
+
+    max_iter: int = -1
+    deadline: float = np.inf
+    interrupted: bool = False
+    memory: int = 2**40
+
+    @classmethod
+    def of(cls, max_iter: int, time_limit: float | None, memory: int) -> Limits:
+        """Start the clock; ``memory`` is what the compact matrix of active points may take."""
+        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        return cls(max_iter, deadline, memory=memory)
+
+    def stopped(self, steps: int) -> Status | None:
+        """Return why to stop now, or None to go on."""
+        if self.interrupted:
+            return Status.INTERRUPTED
+        if 0 <= self.max_iter <= steps:
+            return Status.MAX_ITER
+        return Status.TIME_LIMIT if time.monotonic() > self.deadline else None
+
+
+@dataclass
+class SmoState:
+    """Where the solver stands: coefficients, residuals e = z − Kβ, and what it took."""
+
+    beta: np.ndarray
+    e: np.ndarray
+    violation: float = np.inf
+    steps: int = 0
+    status: Status = Status.OPTIMAL
+
+    def scaled(self, z: np.ndarray, ratio: float) -> SmoState:
+        """Return a start for bounds times ``ratio``: points at a bound stay there."""
+        return SmoState(self.beta * ratio, z - ratio * (z - self.e))
+
+
+def solve_smo(
+    K: Gram, index: np.ndarray, problem: MarginProblem, tol: float, limits: Limits, start: SmoState
+) -> SmoState:
+    """Go on from a state until the largest violation of a pair of points is at most ``tol``.
+
+    Parameters
+    ----------
+    K : Gram
+        The Gram matrix of all points, of which the problem uses some.
+    index : array of int, increasing
+        The points of the problem.
+    """
+    run = _Run(K, index, problem, start)
+    try:
+        run.solve(tol, limits)
+    except KeyboardInterrupt:
+        limits.interrupted = True
+        run.status = Status.INTERRUPTED
+    return SmoState(run.beta, run.e, run.violation, run.steps, run.status)
+
+
+class _Run:
+    """One solve; ``active`` lists the active points in the order of the compact matrix."""
+
+    def __init__(self, K: Gram, index: np.ndarray, problem: MarginProblem, start: SmoState):
+        self.K, self.index, self.problem = K, index, problem
+        self.beta = np.array(start.beta, dtype=np.float64)
+        self.e = np.array(start.e, dtype=np.float64)
+        self.steps, self.violation, self.status = start.steps, np.inf, Status.OPTIMAL
+        self.diagonal = np.ascontiguousarray(K.diagonal()[index], dtype=K.dtype)
+        self.eps = K.dtype.type(problem.eps)
+        self.hard = bool(np.isinf(problem.hi).any())
+        self.most_active = len(index)
+        self.is_active = np.zeros(len(index), bool)
+        self.active = np.empty(0, np.intp)
+        self.compact = np.empty((0, 0), K.dtype)
+        self.up, self.down = np.empty((2, len(index)))
+        free = (self.beta > problem.lo) & (self.beta < problem.hi) & (self.beta != 0)
+        self._activate(np.flatnonzero(free))  # of a warm start
+
+    def solve(self, tol: float, limits: Limits) -> None:
+        stalled = False
+        self.most_active = max(64, int((limits.memory / self.K.dtype.itemsize) ** 0.5 / 1.7))
+        while True:
+            new = self._violators()
+            if self.violation <= tol:
+                return
+            stop = limits.stopped(self.steps)
+            if stop is not None or (stalled and not len(new)):
+                self.status = stop or Status.STALLED
+                return
+            if self.status is Status.NOT_SEPARABLE:
+                return
+            self._activate(new)
+            growing = 0.02 * len(self.active) < len(new) and not self.is_active.all()
+            inner = max(0.8 * tol, 0.3 * self.violation if growing else 0.0)
+            stalled = self._optimise(inner, limits) == 0
+
+    def _violators(self) -> np.ndarray:
+        """Bring the violation up to date; return the worst points that are not active yet."""
+        p, m = self.problem, len(self.index)
+        loops.set_all_masks(self.beta, p.lo, p.hi, p.eps, self.up, self.down)
+        high, low = self.e + self.up, self.e + self.down
+        self.violation = float(high.max() - low.min())
+        if m <= ALL_ACTIVE:
+            return np.flatnonzero(~self.is_active)
+        middle = 0.5 * float(high.max() + low.min())
+        count = int(np.clip(m // 64, 64, 1024))
+        worst = [
+            _largest(np.where(self.is_active, -np.inf, excess), count)
+            for excess in (high - middle, middle - low)
+        ]
+        return np.unique(np.concatenate(worst))
+
+    def _activate(self, new: np.ndarray) -> None:
+        """Append points to the compact matrix."""
+        if not len(new):
+            return
+        if len(self.active) + len(new) > self.most_active:
+            self._forget(self.most_active // 2)
+            new = new[: self.most_active // 2]
+        old, total = len(self.active), len(self.active) + len(new)
+        self.active = np.concatenate([self.active, new])
+        self.is_active[new] = True
+        whole = self.K.toarray() if self.K.holds_array and total == self.K.shape[0] else None
+        if whole is not None and np.array_equal(self.index[self.active], np.arange(total)):
+            self.compact = whole  # it is only read
+            return
+        if total > len(self.compact):
+            size = min(len(self.index), max(total, int(1.7 * old)))
+            grown = np.empty((size, size), self.K.dtype)
+            grown[:old, :old] = self.compact[:old, :old]
+            self.compact = grown
+        block = self.K._block(self.index[new], self.index[self.active])
+        self.compact[old:total, :total] = block
+        self.compact[:old, old:total] = block[:, :old].T
+
+    def _forget(self, most: int) -> None:
+        """Keep only free points active: the compact matrix has reached its budget."""
+        p, a = self.problem, self.active
+        free = (self.beta[a] > p.lo[a]) & (self.beta[a] < p.hi[a]) & (self.beta[a] != 0)
+        kept = np.flatnonzero(free)[-most:]
+        self.compact[: len(kept), : len(kept)] = self.compact[np.ix_(kept, kept)]
+        self.active = a[kept]
+        self.is_active[:] = False
+        self.is_active[self.active] = True
+
+    def _optimise(self, tol: float, limits: Limits) -> int:
+        """Optimise the active points to a tolerance, then update all residuals."""
+        p, a, dtype = self.problem, self.active, self.K.dtype
+        beta, lo, hi = self.beta[a], p.lo[a], p.hi[a]
+        e, diagonal = self.e[a].astype(dtype), self.diagonal[a]
+        up, down = self.up[a].astype(dtype), self.down[a].astype(dtype)
+        chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (3e-9 * len(a) + 1e-6)))
+        taken, stop = 0, None
+        while stop is None:
+            room = (
+                chunk if limits.max_iter < 0 else min(chunk, limits.max_iter - self.steps - taken)
+            )
+            steps, violation = loops.run(
+                self.compact, diagonal, e, up, down, beta, lo, hi, self.eps, tol, room
+            )
+            taken += steps
+            if violation <= tol or steps < room:
+                break
+            stop = limits.stopped(self.steps + taken)
+            if self.hard and _hulls_meet(beta, p.z[a] - e, diagonal):
+                self.status = stop = Status.NOT_SEPARABLE
+        self._set_beta(beta)
+        self.steps += taken
+        return taken
+
+    def _set_beta(self, beta: np.ndarray) -> None:
+        """Store new coefficients of the active points and what they do to the residuals."""
+        change = beta - self.beta[self.active]
+        moved = np.flatnonzero(change)
+        if len(moved):
+            points = self.index[self.active[moved]]
+            self.e -= self.K.combine(points, change[moved], self.index)
+        self.beta[self.active] = beta
+
+
+def _hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:
+    """Tell whether β, which grows without bound, shows that the classes' hulls meet.
+
+    2‖Σβφ‖ / Σ|β| is the distance of two points of the hulls.
+    """
+    distance2 = 4.0 * float(beta @ f) / max(float(np.abs(beta).sum()) ** 2, 1e-300)
+    return distance2 < HULLS_MEET * float(diagonal.max())
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the positions of the largest positive values, at most ``count``."""
+    if len(values) > count:
+        positions = np.argpartition(-values, count)[:count]
+    else:
+        positions = np.arange(len(values))
+    return positions[values[positions] > 0]
