@@ -4,7 +4,7 @@ from mercer import kernels
 from mercer.feature_space import feature_distance, mean_distance, rkhs_inner, rkhs_norm
 from mercer.gram import Gram, center_rows, gram
 from mercer.kernels import as_kernel
-from mercer.machines import SVC, SVR, KernelRidge, OneClassSVM
+from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, OneClassSVM
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral import KernelPCA
 from mercer.testing import check_gram, check_kernel, check_solver
@@ -18,6 +18,7 @@ __all__ = [
     "Gram",
     "KernelPCA",
     "KernelRidge",
+    "LinearSVC",
     "OneClassSVM",
     "Solution",
     "Status",

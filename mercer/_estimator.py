@@ -22,7 +22,19 @@ from mercer.kernels.sample import Sample
 from mercer.result import Solution
 
 
-class KernelEstimator(BaseEstimator):
+class ProvedEstimator(BaseEstimator):
+    """An estimator that keeps the proof of its fit."""
+
+    def _accept(self, solution: Solution) -> None:
+        """Keep the proof; warn if it does not hold."""
+        self.certificate_ = solution.certificate
+        self.status_ = solution.status.name.lower()
+        if not solution.status.ok:
+            name = type(self).__name__
+            warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
+
+
+class KernelEstimator(ProvedEstimator):
     """An estimator with a parameter ``kernel`` that accepts a kernel, a name or a function.
 
     Fitting binds the kernel to the training rows (``kernel_``).
@@ -59,14 +71,6 @@ class KernelEstimator(BaseEstimator):
             refuse_text(X, "X", type(self.kernel_).__name__)
             X = validate_data(self, X, reset=False, **_TABLE)
         return self.kernel_.sample(X)
-
-    def _accept(self, solution: Solution) -> None:
-        """Keep the proof; warn if it does not hold."""
-        self.certificate_ = solution.certificate
-        self.status_ = solution.status.name.lower()
-        if not solution.status.ok:
-            name = type(self).__name__
-            warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

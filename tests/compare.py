@@ -1,10 +1,12 @@
-"""How equal is equal: so many roundings of the largest value, in the precision of the result."""
+"""How equal is equal, and what an error must say."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests import naive
 
@@ -26,3 +28,9 @@ def assert_close(got: Any, wanted: Any, roundings: float = 100.0, scale: float =
 def largest_value(kernel: Any, *samples: Any) -> float:
     """Return the largest k(x, x): it bounds all |k(x, y)| of a kernel, by Cauchy–Schwarz."""
     return max(float(np.abs(naive.diagonal(kernel.bind(samples[-1]), X)).max()) for X in samples)
+
+
+def refuses(call: Callable[[], Any], error: Any, match: str) -> None:
+    """Assert that a call raises this error with a message that matches."""
+    with pytest.raises(error, match=match):
+        call()
