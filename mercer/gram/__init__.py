@@ -3,6 +3,7 @@
 from mercer.gram.base import CenteredGram, Centering, Gram, center_rows, fresh_array
 from mercer.gram.cached import CachedGram
 from mercer.gram.choose import gram
+from mercer.gram.combine import combine_rows
 from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Gram",
     "PrecomputedGram",
     "center_rows",
+    "combine_rows",
     "fresh_array",
     "gram",
 ]

@@ -33,6 +33,12 @@ class Gram(LinearOperator):
         self.symmetric = symmetric
         """Whether rows and columns stand for the same points in the same order."""
 
+    keeps_rows: bool = True
+    """Whether rows, once computed, are read and not computed again."""
+
+    work: int = 1
+    """About how many operations a value costs: 1 if it is stored."""
+
     # ------------------------------------------------------------ what a storage implements
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
         """Return K at checked rows and columns (integers or a slice)."""
@@ -71,6 +77,11 @@ class Gram(LinearOperator):
         """
         rows, columns = self._indices(rows, columns)
         return RestrictedGram(self, rows, columns)
+
+    def fresh(self, rows: np.ndarray) -> Gram:
+        """Return the matrix of some points for reading whole, leaving a cache alone."""
+        whole = self.holds_array and np.array_equal(rows, np.arange(self.shape[0]))
+        return self if whole else self.restrict(rows)
 
     def _indices(self, rows: Any, columns: Any) -> tuple[np.ndarray, np.ndarray]:
         rows = as_index(rows, self.shape[0], "rows")
@@ -165,7 +176,7 @@ class RestrictedGram(Gram):
         symmetric = base.symmetric and np.array_equal(rows, columns)
         super().__init__((len(rows), len(columns)), base.dtype, symmetric)
         self.base, self._rows, self._columns = base, rows, columns
-        self.exact = base.exact
+        self.exact, self.keeps_rows, self.work = base.exact, base.keeps_rows, base.work
 
     @property
     def storage(self) -> str:  # type: ignore[override]

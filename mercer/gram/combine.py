@@ -50,25 +50,34 @@ def combine_rows(
 
 
 @njit(cache=True, nogil=True)
-def _gather(values, rows, columns, out):
+def _gather(values, rows, columns, places, out):
     for r in range(out.shape[0]):
         row = values[rows[r]]
-        for k in range(out.shape[1]):
-            out[r, k] = row[columns[k]]
+        for k in range(len(columns)):
+            out[r, places[k]] = row[columns[k]]
+
+
+def gather_into(
+    values: np.ndarray, rows: np.ndarray, columns: np.ndarray, places: np.ndarray, out: np.ndarray
+) -> None:
+    """Write values[rows][:, columns] into ``out[:, places]`` without a copy of whole rows."""
+    rows, columns, places = (
+        np.ascontiguousarray(i, dtype=np.int64) for i in (rows, columns, places)
+    )
+    if len(rows) * len(columns) < SERIAL:
+        _gather(values, rows, columns, places, out)
+        return
+
+    def copy(part: slice, worker: int) -> None:
+        _gather(values, rows[part], columns, places, out[part])
+
+    run_tiles(copy, ranges(len(rows), 64), n_threads())
 
 
 def gather(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return values[rows][:, columns] without the copy of whole rows between."""
+    """Return values[rows][:, columns]."""
     if not values.flags.c_contiguous or values.dtype not in (np.float32, np.float64):
         return values[np.ix_(rows, columns)]
     out = np.empty((len(rows), len(columns)), values.dtype)
-    rows, columns = (np.ascontiguousarray(i, dtype=np.int64) for i in (rows, columns))
-    if out.size < SERIAL:
-        _gather(values, rows, columns, out)
-        return out
-
-    def copy(part: slice, worker: int) -> None:
-        _gather(values, rows[part], columns, out[part])
-
-    run_tiles(copy, ranges(len(rows), 64), n_threads())
+    gather_into(values, rows, columns, np.arange(len(columns)), out)
     return out

@@ -11,7 +11,7 @@ from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import combine_rows, gather
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import Tile, count_workers, each_tile, fill_tiles
+from mercer.kernels.tiles import Tile, count_workers, each_tile, fill_tiles, work_per_value
 
 
 class DenseGram(Gram):
@@ -66,16 +66,23 @@ class BlockedGram(Gram):
     """Nothing stored: tiles are recomputed, several threads at once, and used while in cache."""
 
     storage = "blocked"
+    keeps_rows = False
 
     def __init__(self, kernel: Kernel, X: Sample, Y: Sample, dtype: Any):
         super().__init__((len(X), len(Y)), dtype, X is Y)
         self.kernel, self.X, self.Y = kernel, X, Y
+        self.work = work_per_value(X)
 
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
         return compute(self.kernel, _view(self.X, rows), _view(self.Y, columns), self.dtype)
 
     def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
         return compute(self.kernel, self.X, self.Y, self.dtype, memory)
+
+    def fresh(self, rows: np.ndarray) -> Gram:
+        X = self.X[rows]
+        part = BlockedGram(self.kernel, X, X, self.dtype)
+        return DenseGram(part.toarray(), part)
 
     def restrict(self, rows: Any, columns: Any = None) -> Gram:
         rows, columns = self._indices(rows, columns)
@@ -89,7 +96,7 @@ class BlockedGram(Gram):
         Y = self.Y[columns]
         same = self.symmetric and np.array_equal(rows, columns)
         X = Y if same else self.X[rows]
-        return _product(self.kernel, Y, X, weights[:, None], np.dtype(np.float64))[:, 0]
+        return _sums(self.kernel, Y, X, weights[:, None], self.dtype)[:, 0]
 
     def diagonal(self) -> np.ndarray:
         return self.kernel.diagonal_of(self.X, self.dtype)
@@ -124,7 +131,11 @@ def compute(
 
 
 def _product(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return k(X, Y) V; of a symmetric matrix each tile serves its mirror image too."""
+    return _sums(kernel, X, Y, V, dtype).astype(dtype, copy=False)
+
+
+def _sums(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return k(X, Y) V, added up in float64; of a symmetric matrix a tile serves its mirror too."""
     V = np.ascontiguousarray(V, dtype=dtype)
     mirror = X is Y and kernel.symmetric
     # tiles of one worker add up in its own float64 sum: no race, and no loss over many tiles
@@ -137,4 +148,4 @@ def _product(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtyp
             sums[worker, columns] += values.T @ V[rows]
 
     each_tile(kernel, X, Y, dtype, use, mirror)
-    return sums.sum(axis=0).astype(dtype, copy=False)
+    return sums.sum(axis=0)

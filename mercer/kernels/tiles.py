@@ -30,7 +30,7 @@ def tile_grid(n: int, m: int, mirror: bool, workers: int = 1) -> list[Tile]:
     else:
         width = max(TILE, TILE * TILE // height)
         strips = -(-n // height)
-        width = width if workers == 1 else min(width, max(64, -(-m * strips // (3 * workers))))
+        width = width if workers == 1 else min(width, max(64, -(-m * strips // (2 * workers))))
     return [
         (rows, columns)
         for rows in ranges(n, height)
@@ -73,9 +73,13 @@ def each_tile(
 
 def count_workers(kernel: Any, X: Sample, Y: Sample) -> int:
     """Return the number of threads for a block: one if it is small or runs Python code."""
-    n_columns = X.data.shape[1] if getattr(X.data, "ndim", 0) == 2 else 1
-    work = len(X) * len(Y) * (32 + n_columns)
+    work = len(X) * len(Y) * work_per_value(X)
     return n_threads() if work > SERIAL and kernel.releases_gil else 1
+
+
+def work_per_value(X: Sample) -> int:
+    """Return about how many operations one kernel value costs."""
+    return 32 + (X.data.shape[1] if getattr(X.data, "ndim", 0) == 2 else 0)
 
 
 def fill_tiles(kernel: Any, X: Sample, Y: Sample, out: np.ndarray) -> None:

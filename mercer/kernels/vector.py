@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer.kernels._loops import scaled_exp
 from mercer.kernels.base import INDEFINITE, PSD, Kernel
 from mercer.kernels.elementwise import integer_power
 from mercer.kernels.sample import STATISTICS, Pair, Sample
@@ -185,8 +186,12 @@ class _Radial(VectorKernel):
 
     def epilogue(self, values: np.ndarray) -> None:
         # a γ beyond the precision's range would make 0 · inf = NaN of equal points
+        scale = -min(float(self.gamma), float(np.finfo(values.dtype).max))
+        if values.dtype == np.float32 and values.flags.c_contiguous:
+            scaled_exp(values.reshape(-1), np.float32(scale))
+            return
         with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
-            values *= -min(float(self.gamma), float(np.finfo(values.dtype).max))
+            values *= scale
         np.exp(values, out=values)
 
 

@@ -13,9 +13,11 @@ from mercer._estimator import KernelEstimator
 from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
+from mercer.kernels.tiles import work_per_value
 from mercer.solvers import Limits
 
 EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
+KEEP_FROM = 300  # operations for a kernel value; rows of costlier ones are kept
 SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
 
 
@@ -44,8 +46,10 @@ class MarginEstimator(KernelEstimator):
         if len(sample) <= EXACT_UP_TO or not self.kernel_.releases_gil:
             return gram(self.kernel_, sample, memory=budget, dtype=np.float64)
         dtype = dtype or np.float32
+        # values that are cheap to compute are not worth the memory that keeps them
+        storage = "cached" if work_per_value(sample) > KEEP_FROM else "blocked"
         return gram(
-            self.kernel_, sample, storage="cached", memory=budget, dtype=dtype, groups=groups
+            self.kernel_, sample, storage=storage, memory=budget, dtype=dtype, groups=groups
         )
 
     @property
@@ -74,7 +78,7 @@ class MarginEstimator(KernelEstimator):
             return np.zeros((len(rows), weights.shape[1]))
         # float32 is enough where its errors add up to far less than the margin
         error = 1e-7 * float(np.sqrt((weights**2).sum(axis=0)).max(initial=0.0))
-        heavy = len(rows) * len(support) >= SINGLE_FROM
+        heavy = len(rows) * len(self.support_) >= SINGLE_FROM
         dtype = np.float32 if heavy and error < 1e-5 else np.float64
         K = gram(self.kernel_, rows, support, storage="blocked", dtype=dtype)
         return (K @ weights).astype(np.float64, copy=False)

@@ -96,7 +96,8 @@ def solve_dual_coordinate(
             limits.interrupted = True
         n_sweeps += per_check
         certificate = _gap(rows, sign, C, alpha, squared, tol, about, n_sweeps)
-        polished = rows.values.size > SMALL or n_sweeps >= 20_000 or certificate.value < 1e-15
+        exact = max(certificate.kkt.values()) < 1e-12 or n_sweeps >= 20_000
+        polished = rows.values.size > SMALL or exact
         status = Status.OPTIMAL if certificate.ok and polished else limits.stopped(n_sweeps)
         # rows set aside too early show in the gap: look at all of them again
         if active < everyone and (high - low < 10 * tol or n_sweeps % (4 * per_check) == 0):

@@ -13,7 +13,7 @@ from mercer.result import Certificate, Solution, Status
 from mercer.solvers.polish import polish
 from mercer.solvers.smo import Limits, SmoState, solve_smo
 
-CHECK_ALL = 2**22  # kernel values; proofs that need more leave out points that are clear
+CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear
 POLISH_UP_TO = 1000  # points; small problems are solved to rounding
 ROUNDS = 8  # of tightening the tolerance until the duality gap is small too
@@ -114,7 +114,7 @@ def _exact_residuals(
     if not len(support):
         return z.astype(np.float64), 0.0, len(z)
     check = np.ones(len(z), bool)
-    if len(z) * len(support) > CHECK_ALL:
+    if len(z) * len(support) * K.work > CHECK_ALL:
         b, _ = problem.offset(beta, state.e)
         check = ~problem.clear(beta, state.e - b, CLEARANCE)
     e = state.e.copy()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.gram import Gram
+from mercer.gram import Gram, combine_rows
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import _smo_loops as loops
@@ -102,8 +102,7 @@ class _Run:
         self.active = np.empty(0, np.intp)
         self.compact = np.empty((0, 0), K.dtype)
         self.up, self.down = np.empty((2, len(index)))
-        free = (self.beta > problem.lo) & (self.beta < problem.hi) & (self.beta != 0)
-        self._activate(np.flatnonzero(free))  # of a warm start
+        self._activate(np.flatnonzero(problem.is_free(self.beta)))  # of a warm start
 
     def solve(self, tol: float, limits: Limits) -> None:
         stalled = False
@@ -132,7 +131,8 @@ class _Run:
         if m <= ALL_ACTIVE:
             return np.flatnonzero(~self.is_active)
         middle = 0.5 * float(high.max() + low.min())
-        count = int(np.clip(m // 64, 64, 1024))
+        # rows that cost much are asked for with more care
+        count = int(np.clip(m // (48 if self.K.work > 300 else 24), 64, 2048))
         worst = [
             _largest(np.where(self.is_active, -np.inf, excess), count)
             for excess in (high - middle, middle - low)
@@ -149,12 +149,11 @@ class _Run:
         old, total = len(self.active), len(self.active) + len(new)
         self.active = np.concatenate([self.active, new])
         self.is_active[new] = True
-        whole = self.K.toarray() if self.K.holds_array and total == self.K.shape[0] else None
-        if whole is not None and np.array_equal(self.index[self.active], np.arange(total)):
-            self.compact = whole  # it is only read
+        if old == 0 and total == len(self.index):
+            self.compact = self.K.fresh(self.index).toarray()  # it is only read
             return
         if total > len(self.compact):
-            size = min(len(self.index), max(total, int(1.7 * old)))
+            size = min(len(self.index), max(total, int(1.5 * old)))
             grown = np.empty((size, size), self.K.dtype)
             grown[:old, :old] = self.compact[:old, :old]
             self.compact = grown
@@ -199,12 +198,20 @@ class _Run:
 
     def _set_beta(self, beta: np.ndarray) -> None:
         """Store new coefficients of the active points and what they do to the residuals."""
-        change = beta - self.beta[self.active]
+        a = self.active
+        change = beta - self.beta[a]
+        self.beta[a] = beta
         moved = np.flatnonzero(change)
-        if len(moved):
-            points = self.index[self.active[moved]]
-            self.e -= self.K.combine(points, change[moved], self.index)
-        self.beta[self.active] = beta
+        if not len(moved):
+            return
+        points, change = self.index[a[moved]], change[moved]
+        if self.K.keeps_rows:  # long runs of stored rows are read at the speed of memory
+            self.e -= self.K.combine(points, change, self.index)
+            return
+        self.e[a] -= combine_rows(self.compact, moved, change, np.arange(len(a)))
+        rest = np.flatnonzero(~self.is_active)
+        if len(rest):
+            self.e[rest] -= self.K.combine(points, change, self.index[rest])
 
 
 def _hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:
