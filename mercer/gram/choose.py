@@ -33,8 +33,8 @@ def gram(
 
     1. "precomputed": the kernel is `Precomputed`; the matrix is used as it is;
     2. "dense": all values fit into the budget;
-    3. "cached": a training matrix (Y is None) of which at least 64 rows fit; products recompute
-       tiles, rows are kept, least recently used out first;
+    3. "cached": a training matrix (Y is None) of which at least 64 rows fit (or no tile does);
+       products recompute tiles, rows are kept, least recently used out first;
     4. "blocked": nothing is stored, tiles are recomputed by all cores.
 
     Parameters
@@ -92,7 +92,8 @@ def _choose(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) 
     if len(X) * len(Y) * dtype.itemsize <= budget:
         return "dense"
     rows_that_fit = budget // (len(Y) * dtype.itemsize)
-    return "cached" if X is Y and rows_that_fit >= 64 else "blocked"
+    tile = min(len(X), TILE) * min(len(Y), TILE) * dtype.itemsize
+    return "cached" if X is Y and (rows_that_fit >= 64 or tile > budget) else "blocked"
 
 
 def _dense(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any) -> Gram:

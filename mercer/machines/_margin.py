@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,8 +13,10 @@ from mercer._array import parse_memory, take
 from mercer._estimator import KernelEstimator
 from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
+from mercer.kernels.base import INDEFINITE
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import work_per_value
+from mercer.result import Certificate, Solution, Status
 from mercer.solvers import Limits
 
 EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
@@ -51,6 +54,16 @@ class MarginEstimator(KernelEstimator):
         return gram(
             self.kernel_, sample, storage=storage, memory=budget, dtype=dtype, groups=groups
         )
+
+    def _accept(self, solution: Solution) -> None:
+        """Keep the proof; with an indefinite kernel a stationary point is all that is shown."""
+        if self.kernel_.definiteness == INDEFINITE and solution.status.ok:
+            found = solution.certificate
+            parts = {"stationarity": found.value, **found.parts}
+            about = f"{found.about} (not convex: {self.kernel_!r} is indefinite)"
+            proof = Certificate("global optimum", np.nan, found.tolerance, about, parts)
+            solution = replace(solution, certificate=proof, status=Status.INDEFINITE)
+        super()._accept(solution)
 
     @property
     def _pairwise(self) -> bool:

@@ -179,21 +179,22 @@ class _Run:
         up, down = self.up[a].astype(dtype), self.down[a].astype(dtype)
         chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (3e-9 * len(a) + 1e-6)))
         taken, stop = 0, None
-        while stop is None:
-            room = (
-                chunk if limits.max_iter < 0 else min(chunk, limits.max_iter - self.steps - taken)
-            )
-            steps, violation = loops.run(
-                self.compact, diagonal, e, up, down, beta, lo, hi, self.eps, tol, room
-            )
-            taken += steps
-            if violation <= tol or steps < room:
-                break
-            stop = limits.stopped(self.steps + taken)
-            if self.hard and _hulls_meet(beta, p.z[a] - e, diagonal):
-                self.status = stop = Status.NOT_SEPARABLE
-        self._set_beta(beta)
-        self.steps += taken
+        try:
+            while stop is None:
+                left = limits.max_iter - self.steps - taken
+                room = chunk if limits.max_iter < 0 else min(chunk, left)
+                steps, violation = loops.run(
+                    self.compact, diagonal, e, up, down, beta, lo, hi, self.eps, tol, room
+                )
+                taken += steps
+                if violation <= tol or steps < room:
+                    break
+                stop = limits.stopped(self.steps + taken)
+                if self.hard and _hulls_meet(beta, p.z[a] - e, diagonal):
+                    self.status = stop = Status.NOT_SEPARABLE
+        finally:  # Ctrl-C keeps what has been reached
+            self._set_beta(beta)
+            self.steps += taken
         return taken
 
     def _set_beta(self, beta: np.ndarray) -> None:
