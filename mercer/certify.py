@@ -108,7 +108,7 @@ def duality_gap(
         primal = 0.5 * f.squared_norm / max(1.0 - f.slack, 1e-100) ** 2
         gap = max(primal - dual, 0.0)
     else:
-        primal, gap = 0.5 * f.squared_norm + f.loss + b * f.total, f.gap
+        primal, gap = 0.5 * f.squared_norm + f.loss + b * f.total, max(f.gap, 0.0)
     relative = gap / max(abs(primal), abs(dual), np.finfo(np.float64).tiny)
     parts = {
         "primal": primal,

@@ -33,7 +33,7 @@ def feature_distance(
     """
     K, dx, dy = _values(kernel, X, Y, memory)
     scale = max(dx.max(initial=0.0), dy.max(initial=0.0))
-    D = -2.0 * K
+    D = np.multiply(K, -2.0, out=K)
     D += dx[:, None]
     D += dy
     if D.min(initial=0.0) < -1e-6 * max(scale, np.finfo(D.dtype).tiny):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import SVC, SVR, Gram, KernelPCA, KernelRidge, OneClassSVM, gram
+from mercer import SVC, SVR, Gram, KernelPCA, KernelRidge, LinearSVC, OneClassSVM, gram
 from mercer.kernels import (
     RBF,
     Constant,
@@ -132,6 +132,13 @@ def sparse_table(n: int, d: int, seed: int = 0) -> sp.csr_array:
     return sp.csr_array(rows)
 
 
+def two_classes(n: int, d: int = 2, seed: int = 0, overlap: float = 1.0) -> Any:
+    """Return rows and labels ±1 of two round clouds whose centres are two apart."""
+    rng = np.random.default_rng(seed)
+    sign = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return overlap * rng.normal(size=(n, d)) + sign[:, None] / d**0.5, sign
+
+
 def _near_duplicates() -> np.ndarray:
     """Rows of norm 10⁴ in pairs that differ by 10⁻³."""
     rows = 1e4 * table(6, 3)
@@ -212,4 +219,5 @@ ESTIMATORS = [
     SVC(),
     SVR(),
     OneClassSVM(),
+    LinearSVC(random_state=0),
 ]

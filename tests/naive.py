@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize
 
 from mercer import kernels as mk
 
@@ -178,3 +179,52 @@ def rkhs_inner(kernel: mk.Kernel, X: Any, a: Any, Y: Any, b: Any) -> float:
         for bj, y in zip(b, points(Y), strict=True)
     ]
     return math.fsum(terms)
+
+
+# ---------------------------------------------------------------- margin problems, by a generic QP
+def margin_solution(K: np.ndarray, problem: Any, total: float = 0.0) -> tuple[np.ndarray, float]:
+    """Minimise ½ βᵀKβ − zᵀβ + ε‖β‖₁, lo ≤ β ≤ hi, Σβ = total; return β and the least value.
+
+    β = p − q with p, q ≥ 0, handed to sequential quadratic programming, which knows no kernels.
+    """
+    z, lo, hi, eps = problem
+    n = len(z)
+
+    def split(pq: np.ndarray) -> np.ndarray:
+        return pq[:n] - pq[n:]
+
+    def objective(pq: np.ndarray) -> float:
+        beta = split(pq)
+        return float(0.5 * beta @ K @ beta - z @ beta + eps * pq.sum())
+
+    def gradient(pq: np.ndarray) -> np.ndarray:
+        slope = K @ split(pq) - z
+        return np.concatenate([slope + eps, eps - slope])
+
+    sums = {
+        "type": "eq",
+        "fun": lambda pq: split(pq).sum() - total,
+        "jac": lambda pq: np.repeat([1.0, -1.0], n),
+    }
+    limits = [(0.0, max(h, 0.0)) for h in hi] + [(0.0, max(-v, 0.0)) for v in lo]
+    start = np.concatenate([np.full(n, total / n), np.zeros(n)])
+    found = minimize(
+        objective,
+        start,
+        jac=gradient,
+        bounds=limits,
+        constraints=sums,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 2000},
+    )
+    return split(found.x), float(found.fun)
+
+
+def margin_primal(K: np.ndarray, problem: Any, beta: np.ndarray, b: float) -> float:
+    """Return ½‖f‖² + Σ bound · slack of f = Kβ + b, point by point."""
+    z, lo, hi, eps = problem
+    f = K @ beta + b
+    losses = [
+        max(0.0, hi[i] * (z[i] - f[i] - eps), lo[i] * (z[i] - f[i] + eps)) for i in range(len(z))
+    ]
+    return float(0.5 * beta @ K @ beta) + math.fsum(losses)

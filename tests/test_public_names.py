@@ -16,6 +16,7 @@ NAMES = {
     "Gram",
     "KernelPCA",
     "KernelRidge",
+    "LinearSVC",
     "OneClassSVM",
     "Solution",
     "Status",

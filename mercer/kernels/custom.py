@@ -81,8 +81,9 @@ class FromFeatureMap(Kernel):
     Parameters
     ----------
     phi : callable or transformer
-        ``phi(x)`` returns the features of one object as a vector (or a number); an object with
-        ``transform(X)`` is given all rows at once.
+        ``phi(x)`` returns the features of one object as a vector (or a number). A function that
+        picks columns of a table (``X[:, 0]``) and an object with ``transform(X)`` are given all
+        rows at once.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class FromFeatureMap(Kernel):
         if hasattr(self.phi, "transform"):
             features = self.phi.transform(data)
         else:
-            features = _stacked([np.ravel(self.phi(x)) for x in _objects(data)])
+            features = _row_features(self.phi, data)
         if count_rows(features) != count_rows(data):
             raise ValueError(
                 f"phi must give one row of features for each object; got "
@@ -135,6 +136,19 @@ def _stacked(rows: list[np.ndarray]) -> np.ndarray:
             f"phi must return the same number of features for every object; got {lengths}"
         )
     return np.array(rows)
+
+
+def _row_features(phi: Callable[[Any], Any], data: Any) -> Any:
+    """Apply φ to each object; one that picks columns, which a row does not have, to the table."""
+    rows = _objects(data)
+    first = next(rows)
+    try:
+        features = [np.ravel(phi(first))]
+    except IndexError as error:
+        if getattr(data, "ndim", 0) == 2 and "too many indices" in str(error):
+            return np.asarray(phi(data)).reshape(count_rows(data), -1)
+        raise
+    return _stacked(features + [np.ravel(phi(x)) for x in rows])
 
 
 class RankOne(FromFeatureMap):

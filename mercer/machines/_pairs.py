@@ -13,13 +13,12 @@ from mercer.result import Certificate, Solution, Status
 Pairs = list[tuple[int, int]]
 
 
-def pair_layout(coefs: np.ndarray, code: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Return LIBSVM's layout, shape (k − 1, n), of coefficients of each pair, (n_pairs, n)."""
-    compact = np.zeros((max(j for _, j in pairs), coefs.shape[1]))
-    for row, (i, j) in zip(coefs, pairs, strict=True):
-        compact[j - 1, code == i] = row[code == i]
-        compact[i, code == j] = row[code == j]
-    return compact
+def store_pair(
+    compact: np.ndarray, row: np.ndarray, points: list[np.ndarray], i: int, j: int
+) -> None:
+    """Write the coefficients of one pair into LIBSVM's layout, shape (k − 1, n)."""
+    compact[j - 1, points[i]] = row[points[i]]
+    compact[i, points[j]] = row[points[j]]
 
 
 def pair_rows(compact: np.ndarray, n_support: np.ndarray, pairs: Pairs) -> np.ndarray:

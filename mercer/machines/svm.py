@@ -19,7 +19,7 @@ from mercer.gram import Gram
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
-from mercer.machines._pairs import combined, pair_layout, pair_rows, votes
+from mercer.machines._pairs import combined, pair_rows, store_pair, votes
 from mercer.machines.probability import (
     agree,
     couple_pairs,
@@ -155,6 +155,8 @@ class SVC(ClassifierMixin, MarginEstimator):
                 training = training._replace(weight=training.weight * (float(C) / before))
             solutions = machine._solve(training, limits, starts, float(C) / before)
             machine._finish(training, solutions)
+            if self.probability:
+                machine.slopes_ = machine._calibrate(training, limits)
             machines.append(machine)
             starts, before = [s.state for s in solutions], float(C)
         return machines
@@ -264,10 +266,15 @@ class SVC(ClassifierMixin, MarginEstimator):
 
     def _finish(self, training: _Training, solutions: list[Solution]) -> None:
         """Store the fitted machine."""
-        problems = self._problems()
-        coefs = np.zeros((len(solutions), len(training.order)))
-        for row, solution, (plus, minus) in zip(coefs, solutions, problems, strict=True):
-            row[self._points_of(training, plus, minus)[0]] = solution.value
+        n_rows = len(self.classes_) - 1 if self._by_pairs else len(solutions)
+        coefs = np.zeros((n_rows, len(training.order)))
+        for number, (plus, minus) in enumerate(self._problems()):
+            row = np.zeros(len(training.order))
+            row[self._points_of(training, plus, minus)[0]] = solutions[number].value
+            if self._by_pairs:
+                store_pair(coefs, row, training.points, plus, minus)
+            else:
+                coefs[number] = row
         used = np.flatnonzero(coefs.any(axis=0))
         code = np.empty(len(training.order), np.intp)
         for c, points in enumerate(training.points):
@@ -276,9 +283,7 @@ class SVC(ClassifierMixin, MarginEstimator):
         self.n_support_ = np.bincount(code[used], minlength=len(self.classes_)).astype(np.int32)
         self._keep_support(training.sample, used)
         self.support_ = training.order[used].astype(np.int32)
-        self.dual_coef_ = (
-            pair_layout(coefs[:, used], code[used], problems) if self._by_pairs else coefs[:, used]
-        )
+        self.dual_coef_ = coefs[:, used]
         self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
         self.n_iter_ = np.array([s.state.steps for s in solutions])
         norms = np.array([s.certificate.squared_norm for s in solutions])

@@ -16,7 +16,9 @@ from mercer.solvers.smo import Limits, SmoState, solve_smo
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear
 POLISH_UP_TO = 1000  # points; small problems are solved to rounding
+SETTLED = 1e-9  # violation at which a small problem is solved to rounding
 ROUNDS = 8  # of tightening the tolerance until the duality gap is small too
+SMALL_ROUNDS = 300  # turns of pairwise and of Newton steps, which together beat bad conditioning
 
 
 def solve_margin(
@@ -52,26 +54,35 @@ def solve_margin(
     limits = limits or Limits()
     state = start or SmoState(np.zeros(len(index)), problem.z)
     proof, target = K.in_double(), tol
-    for _ in range(ROUNDS):
-        state, target = _solve_to_gap(K, index, problem, tol, target, limits, state)
+    small = len(index) <= POLISH_UP_TO
+    for number in range(SMALL_ROUNDS if small else ROUNDS):
+        turn = limits.for_steps(state.steps, 20 * len(index) + 1000) if small else limits
+        state, target = _solve_to_gap(K, index, problem, tol, target, turn, state)
+        limits.interrupted = turn.interrupted
         state.e, drift, checked = _exact_residuals(proof, index, problem, state)
         stopped = limits.stopped(state.steps) or state.status is Status.NOT_SEPARABLE
-        if not stopped and len(index) <= POLISH_UP_TO:
+        if not stopped and small:
             state.beta, state.e = polish(proof, index, problem, state.beta, state.e)
         extra = {"checked": checked, "steps": state.steps, "storage": K.storage}
         certificate = duality_gap(
             state.beta, state.e, problem, tolerance=tol, about=about, extra=extra
         )
-        if certificate.ok or stopped:
+        pair = certificate.kkt["pair"]
+        patient = small and number < 3 and K.dtype == np.float64
+        settled = pair < SETTLED or not patient
+        if stopped or (certificate.ok and settled):
             break
-        if K.dtype == np.float32 and drift > 0.05 * target and exact is not None:
+        stalled = state.status is Status.STALLED
+        if K.dtype == np.float32 and (stalled or drift > 0.05 * target) and exact is not None:
             K = exact()
-        elif state.status is Status.STALLED:
+        elif stalled:
             break
-        else:
+        elif not small:
             target *= 0.3
+        elif state.status.ok:  # else the turn was over, and Newton's steps have moved the rest
+            target = min(0.3 * target, 0.1 * pair)
     b, _ = problem.offset(state.beta, state.e)
-    status = _status(state.status, certificate)
+    status = _status(state.status, certificate, limits.stopped(state.steps))
     return Solution(state.beta, status, certificate, intercept=b, state=state)
 
 
@@ -95,10 +106,10 @@ def _solve_to_gap(
     return state, target
 
 
-def _status(ended: Status, certificate: Certificate) -> Status:
-    if certificate.ok:
-        return Status.OPTIMAL
-    return Status.STALLED if ended is Status.OPTIMAL else ended
+def _status(ended: Status, certificate: Certificate, stopped: Status | None) -> Status:
+    if certificate.ok or ended is Status.NOT_SEPARABLE:
+        return Status.OPTIMAL if certificate.ok else ended
+    return stopped or Status.STALLED
 
 
 def _exact_residuals(

@@ -17,7 +17,7 @@ def polish(
     problem: MarginProblem,
     beta: np.ndarray,
     e: np.ndarray,
-    max_steps: int = 20,
+    work: float = 2e9,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return β and e = z − Kβ with the conditions of the free points solved exactly.
 
@@ -30,12 +30,15 @@ def polish(
         The Gram matrix of all points, float64.
     beta, e : array of shape (m,)
         A feasible point and its exact residuals.
+    work : float, default=2e9
+        About how many operations to spend.
     """
-    beta, e = beta.copy(), e.copy()
-    for _ in range(max_steps):
+    start, beta, e = (beta, e), beta.copy(), e.copy()
+    while work > 0:
         free = np.flatnonzero(problem.is_free(beta))
         if not 1 < len(free) <= MAX_FREE:
             break
+        work -= len(free) ** 3 + len(free) * len(index) + 1e4
         step = _newton_step(K, index[free], e[free] - problem.eps * np.sign(beta[free]))
         if step is None:
             break
@@ -46,13 +49,16 @@ def polish(
             break
         at, bound = blocked
         beta[free[at]] = bound
-    return beta, e
+    # a nearly singular matrix may have made it worse
+    return min((beta, e), start, key=lambda pair: problem.offset(*pair)[1])
 
 
 def _newton_step(K: Gram, points: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     """Solve KΔ + b = target, ΣΔ = 0; None if K is not positive definite on these points."""
     A = np.array(K._block(points, points), dtype=np.float64)
-    A[np.diag_indices_from(A)] += 1e-13 * max(float(np.trace(A)), 0.0)
+    trace = max(float(np.trace(A)), 0.0)
+    A += trace / len(A)  # no change where ΣΔ = 0; one more rank for kernels of low rank
+    A[np.diag_indices_from(A)] += 1e-13 * trace
     try:
         factor = cho_factor(A, overwrite_a=True, check_finite=False)
     except LinAlgError:

@@ -12,7 +12,7 @@ activated. A point that never violates its condition never has its kernel row co
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Limits:
         """Start the clock; ``memory`` is what the compact matrix of active points may take."""
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         return cls(max_iter, deadline, memory=memory)
+
+    def for_steps(self, done: int, more: int) -> Limits:
+        """Return these limits for one turn of ``more`` steps."""
+        most = done + more if self.max_iter < 0 else min(self.max_iter, done + more)
+        return replace(self, max_iter=most)
 
     def stopped(self, steps: int) -> Status | None:
         """Return why to stop now, or None to go on."""
@@ -106,16 +111,16 @@ class _Run:
 
     def solve(self, tol: float, limits: Limits) -> None:
         stalled = False
-        self.most_active = max(64, int((limits.memory / self.K.dtype.itemsize) ** 0.5 / 1.7))
+        self.most_active = max(64, int((limits.memory / self.K.dtype.itemsize) ** 0.5 / 1.6))
         while True:
             new = self._violators()
             if self.violation <= tol:
                 return
+            if not self.status.ok:
+                return
             stop = limits.stopped(self.steps)
             if stop is not None or (stalled and not len(new)):
                 self.status = stop or Status.STALLED
-                return
-            if self.status is Status.NOT_SEPARABLE:
                 return
             self._activate(new)
             growing = 0.02 * len(self.active) < len(new) and not self.is_active.all()
@@ -133,6 +138,7 @@ class _Run:
         middle = 0.5 * float(high.max() + low.min())
         # rows that cost much are asked for with more care
         count = int(np.clip(m // (48 if self.K.work > 300 else 24), 64, 2048))
+        count = min(count, self.most_active // 4)  # both sides fill half of the budget
         worst = [
             _largest(np.where(self.is_active, -np.inf, excess), count)
             for excess in (high - middle, middle - low)
@@ -153,7 +159,10 @@ class _Run:
             self.compact = self.K.fresh(self.index).toarray()  # it is only read
             return
         if total > len(self.compact):
-            size = min(len(self.index), max(total, int(1.5 * old)))
+            # room for half of the points at once: only rows that are written take memory, and
+            # copying to a larger place would touch twice as much
+            half = min(len(self.index) // 2, self.most_active)
+            size = half if total <= half else min(len(self.index), max(total, int(1.5 * old)))
             grown = np.empty((size, size), self.K.dtype)
             grown[:old, :old] = self.compact[:old, :old]
             self.compact = grown
@@ -178,7 +187,7 @@ class _Run:
         e, diagonal = self.e[a].astype(dtype), self.diagonal[a]
         up, down = self.up[a].astype(dtype), self.down[a].astype(dtype)
         chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (3e-9 * len(a) + 1e-6)))
-        taken, stop = 0, None
+        taken, stop, gained = 0, None, -np.inf
         try:
             while stop is None:
                 left = limits.max_iter - self.steps - taken
@@ -190,6 +199,10 @@ class _Run:
                 if violation <= tol or steps < room:
                     break
                 stop = limits.stopped(self.steps + taken)
+                # steps that gain nothing but rounding would go on for ever
+                before, gained = gained, _dual_value(beta, p.z[a], e, p.eps)
+                if gained - before <= 2 * np.finfo(dtype).eps * abs(gained):
+                    self.status = stop = stop or Status.STALLED
                 if self.hard and _hulls_meet(beta, p.z[a] - e, diagonal):
                     self.status = stop = Status.NOT_SEPARABLE
         finally:  # Ctrl-C keeps what has been reached
@@ -213,6 +226,11 @@ class _Run:
         rest = np.flatnonzero(~self.is_active)
         if len(rest):
             self.e[rest] -= self.K.combine(points, change, self.index[rest])
+
+
+def _dual_value(beta: np.ndarray, z: np.ndarray, e: np.ndarray, eps: float) -> float:
+    """Return zᵀβ − ε‖β‖₁ − ½βᵀKβ with Kβ = z − e."""
+    return float(0.5 * (beta @ (z + e)) - eps * np.abs(beta).sum())
 
 
 def _hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:

@@ -78,10 +78,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64).centered()
         solution = leading_eigenpairs(K, self.n_components, memory=budget)
         self.eigenvectors_, self.eigenvalues_ = solution.value, solution.state
-        trace = solution.certificate.trace
-        self.explained_variance_ratio_ = (
-            self.eigenvalues_ / trace if trace > 0 else self.eigenvalues_
-        )
+        # of an indefinite kernel the positive part alone exceeds the trace
+        total = max(solution.certificate.trace, float(self.eigenvalues_.sum()), 1e-300)
+        self.explained_variance_ratio_ = self.eigenvalues_ / total
         self.centering_means_, self.centering_total_ = K.centering.means, K.centering.total
         self._accept(solution)
         return self

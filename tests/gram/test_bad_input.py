@@ -32,7 +32,7 @@ TABLE = {
     "too little memory": (
         lambda: gram("rbf", X, memory=10),
         ValueError,
-        "memory is too small .*got 10 B, needed are at least 288 B",
+        "memory is too small .*got 10 B, needed are at least 48 B",
     ),
     "too little memory for a row": (
         lambda: gram("rbf", X, storage="cached", memory=10),

@@ -108,15 +108,21 @@ def test_sizes_are_written_for_people():
 
 
 # ---------------------------------------------------------------- nothing fits
-@pytest.mark.parametrize("storage", ["auto", "blocked"])
-def test_a_budget_below_one_block_says_what_is_needed(storage):
+def test_a_budget_below_one_block_says_what_is_needed():
     with pytest.raises(ValueError, match=r"memory is too small for even one block.*got 1 kB.*MB"):
-        gram(RBF(), X, storage=storage, memory="1kB")
+        gram(RBF(), X, storage="blocked", memory="1kB")
 
 
-def test_a_budget_below_one_row_says_what_is_needed():
+@pytest.mark.parametrize("storage", ["auto", "cached"])
+def test_a_budget_below_one_row_says_what_is_needed(storage):
     with pytest.raises(ValueError, match=r"memory is too small for even one row.*39\.9 kB.*40 kB"):
-        gram(RBF(), X, storage="cached", memory=ROW - 100)
+        gram(RBF(), X, storage=storage, memory=ROW - 100)
+
+
+def test_where_no_block_fits_a_few_rows_do():
+    G = gram(RBF(), X, memory=10 * ROW)
+    assert G.storage == "cached"
+    assert G.rows([3]).shape == (1, len(X))
 
 
 def test_dense_beyond_the_budget_says_what_would_fit():

@@ -114,3 +114,12 @@ def test_words_give_the_same_by_function_and_by_sets():
     assert_close(
         FromFunction(shared_letters)(WORDS), naive.matrix(FromFunction(shared_letters), WORDS)
     )
+
+
+def test_a_feature_map_may_take_all_rows_at_once():
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    of_a_table = FromFeatureMap(lambda X: np.column_stack([X[:, 0] ** 2, X[:, 1]]))
+    of_a_row = FromFeatureMap(lambda x: [x[0] ** 2, x[1]])
+    np.testing.assert_allclose(of_a_table(X, X[:2]), of_a_row(X, X[:2]))
+    with pytest.raises(IndexError, match="out of bounds"):
+        FromFeatureMap(lambda x: x[7])(X)

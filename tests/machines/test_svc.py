@@ -1,0 +1,258 @@
+"""Support vector classification: LIBSVM's optimum, the hand examples, and every kind of input."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import datasets, svm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import StandardScaler
+
+from mercer import SVC
+from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Polynomial
+from mercer.solvers import smo
+from tests.cases import shared_letters, table, two_classes
+
+X, SIGN = two_classes(60)
+NEW = table(20, 2, seed=5)
+
+
+def scaled(name):
+    rows, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    return StandardScaler().fit_transform(rows), y
+
+
+def pair(name, i, j):
+    rows, y = scaled(name)
+    used = (y == i) | (y == j)
+    return rows[used], y[used]
+
+
+REAL = {
+    **{f"iris {i}{j}": pair("iris", i, j) for i, j in ((0, 1), (0, 2), (1, 2))},
+    **{f"wine {i}{j}": pair("wine", i, j) for i, j in ((0, 1), (0, 2), (1, 2))},
+    **{f"digits {i}{j}": pair("digits", i, j) for i, j in ((3, 8), (4, 9), (1, 7))},
+    "breast cancer": scaled("breast_cancer"),
+    "random": two_classes(200, d=5, seed=1),
+}
+THREE = scaled("wine")
+
+
+def dual_of(model, rows, y, kernel):
+    """Return Σα − ½βᵀKβ from the attributes that scikit-learn and this library share."""
+    beta, S = model.dual_coef_[0], rows[model.support_]
+    return np.abs(beta).sum() - 0.5 * beta @ kernel(S) @ beta
+
+
+# ---------------------------------------------------------------- LIBSVM
+@pytest.mark.parametrize(("rows", "y"), REAL.values(), ids=REAL.keys())
+@pytest.mark.parametrize("C", [0.5, 20.0])
+def test_the_optimum_is_that_of_libsvm(rows, y, C):
+    kernel = RBF(gamma=1.0 / rows.shape[1])
+    model = SVC(kernel, C=C, tol=1e-6).fit(rows, y)
+    reference = svm.SVC(C=C, gamma=kernel.gamma, tol=1e-6).fit(rows, y)
+    assert dual_of(model, rows, y, kernel) == pytest.approx(
+        dual_of(reference, rows, y, kernel), rel=1e-6
+    )
+    values = reference.decision_function(rows)
+    np.testing.assert_allclose(model.decision_function(rows), values, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", ["ovo", "ovr"])
+def test_votes_are_those_of_libsvm(shape):
+    rows, y = THREE
+    options = {"C": 0.1, "tol": 1e-6, "decision_function_shape": shape}
+    model = SVC(RBF(gamma=0.1), **options).fit(rows, y)
+    reference = svm.SVC(gamma=0.1, **options).fit(rows, y)
+    np.testing.assert_array_equal(model.predict(rows), reference.predict(rows))
+    np.testing.assert_allclose(
+        model.decision_function(rows), reference.decision_function(rows), atol=1e-3
+    )
+    np.testing.assert_array_equal(model.n_support_, reference.n_support_)
+    np.testing.assert_array_equal(model.support_, reference.support_)
+    np.testing.assert_allclose(model.dual_coef_, reference.dual_coef_, atol=1e-4)
+
+
+def test_one_against_the_rest_is_one_machine_a_class():
+    rows, y = THREE
+    model = SVC(RBF(gamma=0.1), multiclass="ovr", tol=1e-8).fit(rows, y)
+    alone = [
+        SVC(RBF(gamma=0.1), tol=1e-8).fit(rows, y == c).decision_function(rows) for c in range(3)
+    ]
+    np.testing.assert_allclose(model.decision_function(rows), np.transpose(alone), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(rows), np.argmax(alone, axis=0))
+
+
+# ---------------------------------------------------------------- the proof
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_the_proof_follows_from_the_public_attributes(tol):
+    model = SVC(RBF(gamma=0.5), C=3.0, tol=tol).fit(X, SIGN)
+    proof, beta = model.certificate_, model.dual_coef_[0]
+    norm2 = beta @ RBF(gamma=0.5)(X[model.support_]) @ beta
+    slack = np.maximum(
+        0, 1 - SIGN * (RBF(gamma=0.5)(X, X[model.support_]) @ beta + model.intercept_)
+    )
+    assert proof.primal == pytest.approx(0.5 * norm2 + 3.0 * slack.sum(), rel=1e-9)
+    assert proof.dual == pytest.approx(np.abs(beta).sum() - 0.5 * norm2, rel=1e-9)
+    assert proof.relative_gap <= tol
+    assert proof.kkt["pair"] <= tol
+    assert model.margin_ == pytest.approx(norm2**-0.5)
+
+
+def test_several_classes_have_a_proof_each():
+    proof = SVC().fit(*THREE).certificate_
+    assert len(proof.problems) == 3
+    assert proof.relative_gap == max(p["relative_gap"] for p in proof.problems)
+    assert proof.primal == pytest.approx(sum(p["primal"] for p in proof.problems))
+    assert all(p["kkt"]["pair"] <= 1e-3 for p in proof.problems)
+
+
+# ---------------------------------------------------------------- examples by hand
+def test_the_hard_margin_is_half_the_distance_of_the_classes():
+    model = SVC("linear", C=np.inf).fit(
+        [[0.0, 0.0], [-1.0, 3.0], [3.0, 4.0], [5.0, 9.0]], [0, 0, 1, 1]
+    )
+    near = np.array([0.0, 0.0]), np.array([-1.0, 3.0]), np.array([3.0, 4.0])
+    along = near[1] - near[0]
+    t = np.clip((near[2] - near[0]) @ along / (along @ along), 0, 1)
+    assert model.margin_ == pytest.approx(0.5 * np.linalg.norm(near[2] - near[0] - t * along))
+    assert model.margin_ == pytest.approx(1 / np.linalg.norm(model.coef_))
+
+
+def test_a_polynomial_of_degree_two_solves_xor():
+    rows, y = [[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1]
+    model = SVC(Polynomial(degree=2), C=np.inf).fit(rows, y)
+    np.testing.assert_allclose(model.decision_function(rows), y, atol=1e-6)
+    assert model.margin_ == pytest.approx(2**0.5)  # f(x) = x₁x₂ = ⟨w, φ(x)⟩ with w = 1/√2
+
+
+def test_classes_that_overlap_have_no_hard_margin():
+    with pytest.raises(ValueError, match=r"C=inf asks for a hard margin.*choose a finite C"):
+        SVC("linear", C=np.inf).fit(X, SIGN)
+
+
+def test_slack_tells_where_a_point_is():
+    model = SVC("linear", C=np.inf).fit([[-1.0], [1.0]], [-1, 1])
+    slack = model.slack([[2.0], [1.0], [0.5], [-0.5]], [1, 1, 1, 1])
+    np.testing.assert_allclose(slack, [0.0, 0.0, 0.5, 1.5], atol=1e-6)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 0.05])
+def test_both_forms_are_one_machine(lam):
+    by_lam = SVC(RBF(gamma=0.5), lam=lam, tol=1e-8).fit(X, SIGN)
+    by_C = SVC(RBF(gamma=0.5), C=1 / (2 * 60 * lam), tol=1e-8).fit(X, SIGN)
+    np.testing.assert_allclose(
+        by_lam.decision_function(NEW), by_C.decision_function(NEW), atol=1e-7
+    )
+
+
+# ---------------------------------------------------------------- invariances
+@given(st.integers(6, 30), st.integers(0, 2**16), st.floats(0.1, 10.0))
+def test_the_machine_does_not_see_order_repetition_or_units(n, seed, C):
+    rows, sign = two_classes(n, seed=seed)
+    order = np.random.default_rng(seed).permutation(n)
+    kernel = RBF(gamma=0.5)
+    model = SVC(kernel, C=C, tol=1e-8).fit(rows, sign)
+    others = [
+        SVC(kernel, C=C, tol=1e-8).fit(rows[order], sign[order]).certificate_,
+        SVC(RBF(gamma=0.125), C=C, tol=1e-8).fit(2 * rows, sign).certificate_,
+    ]
+    for proof in others:
+        assert proof.dual == pytest.approx(model.certificate_.dual, rel=1e-6)
+    twice = SVC(kernel, C=C, tol=1e-8).fit(np.vstack([rows, rows]), np.tile(sign, 2))
+    weighted = SVC(kernel, C=C, tol=1e-8).fit(rows, sign, np.full(n, 2.0))
+    assert twice.certificate_.dual == pytest.approx(weighted.certificate_.dual, rel=1e-6)
+
+
+def test_a_path_is_the_separate_machines():
+    Cs = [0.1, 1.0, 30.0]
+    for C, model in zip(Cs, SVC(RBF(gamma=0.5), tol=1e-8).path(X, SIGN, Cs), strict=True):
+        alone = SVC(RBF(gamma=0.5), C=C, tol=1e-8).fit(X, SIGN)
+        assert model.C == C
+        assert model.certificate_.ok
+        np.testing.assert_allclose(
+            model.decision_function(NEW), alone.decision_function(NEW), atol=1e-6
+        )
+
+
+# ---------------------------------------------------------------- kernels and rows
+def test_prediction_touches_support_vectors_only():
+    calls = []
+
+    def counted(x, y):
+        calls.append(1)
+        return float(np.exp(-0.5 * (x - y) @ (x - y)))
+
+    model = SVC(FromFunction(counted)).fit(X, SIGN)
+    calls.clear()
+    model.predict(NEW)
+    assert len(calls) == len(NEW) * len(model.support_) < len(NEW) * len(X)
+
+
+def test_a_grid_over_the_kernel_is_a_grid_over_matrices():
+    search = GridSearchCV(SVC(RBF(gamma=1.0)), {"kernel__gamma": [0.01, 0.5]}, cv=3).fit(X, SIGN)
+    for gamma, score in zip([0.01, 0.5], search.cv_results_["mean_test_score"], strict=True):
+        given = cross_val_score(SVC("precomputed"), RBF(gamma=gamma)(X), SIGN, cv=3)
+        assert score == pytest.approx(given.mean())
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3) + Linear(), RBF(0.3) * Laplacian(0.2)], ids=repr)
+def test_sums_and_products_equal_their_matrix(kernel):
+    direct = SVC(kernel, tol=1e-8).fit(X, SIGN)
+    given = svm.SVC(kernel="precomputed", tol=1e-8).fit(kernel(X), SIGN)
+    np.testing.assert_allclose(
+        direct.decision_function(NEW), given.decision_function(kernel(NEW, X)), atol=1e-4
+    )
+
+
+def test_words_and_labels_that_are_words():
+    words, y = ["aaa", "aab", "abb", "xyz", "xyy", "yzz"], ["early"] * 3 + ["late"] * 3
+    model = SVC(FromFunction(shared_letters, definiteness="psd")).fit(words, y)
+    assert model.predict(["ba", "zx"]).tolist() == ["early", "late"]
+
+
+# ---------------------------------------------------------------- ends
+def test_stopping_early_is_said_and_keeps_the_best():
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SVC(C=100.0, tol=1e-8, max_iter=5).fit(X, SIGN)
+    assert model.status_ == "max_iter"
+    assert not model.certificate_.ok
+
+
+def test_ctrl_c_inside_the_loop_is_said(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(smo.loops, "run", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert SVC().fit(X, SIGN).status_ == "interrupted"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_in_a_process_ends_the_fit():
+    code = """
+        import numpy as np
+        from mercer import SVC
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(2000, 4)) * [1e3, 1, 1e-2, 10], rng.integers(0, 2, 2000)
+        print("go", flush=True)
+        model = SVC("linear", C=1e6, tol=1e-9).fit(X, y)
+        print(model.status_, model.dual_coef_.size > 0, flush=True)
+    """
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().strip() == "go"
+        time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert out.split() == ["interrupted", "True"]
