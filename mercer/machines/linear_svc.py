@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import parse_memory
 from mercer._estimator import ProvedEstimator, check_weights
@@ -20,7 +19,7 @@ from mercer.machines._pairs import combined
 from mercer.solvers import Limits, solve_dual_coordinate
 
 
-class LinearSVC(LinearClassifierMixin, SparseCoefMixin, ClassifierMixin, ProvedEstimator):
+class LinearSVC(ClassifierMixin, ProvedEstimator):
     """Linear support vector classifier: min ½‖w‖² + C Σᵢ ℓ(yᵢ(w·xᵢ + b)).
 
     Dual coordinate descent over the rows: no Gram matrix, so that a million sparse rows fit. As in
@@ -133,6 +132,19 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, ClassifierMixin, ProvedE
         self.n_iter_ = max(s.stats["sweeps"] for s in solutions)
         self._accept(combined(solutions))
         return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return w·x + b: shape (m,) for two classes, positive for ``classes_[1]``; else (m, k)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        values = np.asarray(X @ self.coef_.T + self.intercept_)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        values = self.decision_function(X)
+        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[codes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
