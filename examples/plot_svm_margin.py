@@ -7,7 +7,7 @@ points at a distance: it minimises
 
 .. math::
 
-    \\tfrac12 \\|f\\|^2 + C \\sum_{i=1}^{n} \\xi_i, \\qquad
+    \\tfrac{1}{2} \\|f\\|^2 + C \\sum_{i=1}^{n} \\xi_i, \\qquad
     \\xi_i = \\max\\bigl(0,\\; 1 - y_i (f(x_i) + b)\\bigr).
 
 The margin is :math:`1 / \\|f\\|` wide on each side; the slack :math:`\\xi_i` is what a point lacks.
