@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -15,7 +17,13 @@ SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
 def held_out_values(
-    K: Gram, index: np.ndarray, sign: np.ndarray, C: np.ndarray, tol: float, limits: Limits
+    K: Gram,
+    index: np.ndarray,
+    sign: np.ndarray,
+    C: np.ndarray,
+    tol: float,
+    limits: Limits,
+    exact: Callable[[], Gram],
 ) -> np.ndarray:
     """Return each point's decision value by a machine that has not seen it."""
     fold = np.empty(len(sign), np.intp)
@@ -28,7 +36,7 @@ def held_out_values(
         if not out.any() or len(np.unique(sign[rest])) < 2:
             continue
         problem = MarginProblem.classify(sign[rest], C[rest])
-        solution = solve_margin(K, index[rest], problem, tol=tol, limits=limits)
+        solution = solve_margin(K, index[rest], problem, tol=tol, limits=limits, exact=exact)
         used = np.flatnonzero(solution.value)
         sums = K.combine(index[rest][used], solution.value[used], index[out])
         values[out] = sums + solution.intercept

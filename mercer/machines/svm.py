@@ -242,10 +242,11 @@ class SVC(ClassifierMixin, MarginEstimator):
     def _calibrate(self, training: _Training, limits: Limits) -> np.ndarray:
         """Return the slopes of each problem's probabilities from held-out decision values."""
         slopes = []
+        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
         for plus, minus in self._problems():
             index, sign = self._points_of(training, plus, minus)
             weight = training.weight[index]
-            held_out = held_out_values(training.K, index, sign, weight, self.tol, limits)
+            held_out = held_out_values(training.K, index, sign, weight, self.tol, limits, exact)
             share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
         return np.array(slopes)

@@ -87,14 +87,15 @@ def solve_dual_coordinate(
     per_check = int(np.clip(WORK_BETWEEN_CHECKS / max(1, rows.values.size), 1, 50))
     status: Status | None = None
     while status is None:
+        turn = per_check if limits.max_iter < 0 else min(per_check, limits.max_iter - n_sweeps)
         try:
             active, seed, high, low = loops.sweep(
                 rows.values, rows.columns, rows.pointers, sign, bias, alpha, w, curvature, upper,
-                ridge, order, active, np.uint64(seed), high, low, per_check,
+                ridge, order, active, np.uint64(seed), high, low, turn,
             )  # fmt: skip
         except KeyboardInterrupt:
             limits.interrupted = True
-        n_sweeps += per_check
+        n_sweeps += turn
         certificate = _gap(rows, sign, C, alpha, squared, tol, about, n_sweeps)
         exact = max(certificate.kkt.values()) < 1e-12 or n_sweeps >= 20_000
         polished = rows.values.size > SMALL or exact

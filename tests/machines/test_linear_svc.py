@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn import datasets, svm
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from mercer import LinearSVC
@@ -47,3 +48,13 @@ def test_several_classes_are_one_against_the_rest():
         alone = LinearSVC(tol=1e-8, random_state=0).fit(scale(rows), y == c)
         np.testing.assert_allclose(model.coef_[c], alone.coef_[0], atol=1e-5)
     assert len(model.certificate_.problems) == 3
+
+
+def test_no_more_sweeps_than_max_iter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 5))
+    y = X[:, 0] + 2 * rng.standard_normal(2000) > 0
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = LinearSVC(C=100.0, loss="hinge", tol=1e-9, max_iter=3).fit(X, y)
+    assert model.n_iter_ == 3
+    assert not model.certificate_.ok
