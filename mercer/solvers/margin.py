@@ -58,7 +58,7 @@ def solve_margin(
     for number in range(SMALL_ROUNDS if small else ROUNDS):
         turn = limits.for_steps(state.steps, 20 * len(index) + 1000) if small else limits
         state, target = _solve_to_gap(K, index, problem, tol, target, turn, state)
-        limits.interrupted = turn.interrupted
+        limits.interrupted |= turn.interrupted
         state.e, drift, checked = _exact_residuals(proof, index, problem, state)
         stopped = limits.stopped(state.steps) or state.status is Status.NOT_SEPARABLE
         if not stopped and small:
