@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._array import largest_size
 from mercer.kernels._loops import scaled_exp
 from mercer.kernels.base import INDEFINITE, PSD, Kernel
 from mercer.kernels.elementwise import integer_power
@@ -16,6 +17,7 @@ from mercer.kernels.sample import STATISTICS, Pair, Sample
 
 _REAL = [Interval(Real, None, None, closed="neither")]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
+SMALLEST = 1e-140  # squares of smaller entries vanish, and with them the variance
 _GAMMA = [_POSITIVE, StrOptions({"scale", "auto"})]
 
 
@@ -177,6 +179,11 @@ class _Radial(VectorKernel):
         if self.gamma == "auto":
             return {"gamma": 1.0 / n_columns}
         variance = _variance(X.data, weights)
+        if 0 < X.summary("largest", largest_size) < SMALLEST:
+            raise ValueError(
+                f"X has no value beyond {SMALLEST:g}: their squares vanish and gamma='scale' has "
+                f"no meaning; rescale X"
+            )
         return {"gamma": self._scale(n_columns, variance) if variance > 0 else 1.0}
 
     @staticmethod

@@ -56,6 +56,11 @@ TABLE = {
     "sigma negative": (lambda: RBF.from_sigma(-1), ValueError, "sigma must be .*> 0.*got -1"),
     "sigma NaN": (lambda: RBF.from_sigma(np.nan), ValueError, "sigma must be .*got nan"),
     "sigma as text": (lambda: RBF.from_sigma("a"), ValueError, "sigma must be .*got 'a'"),
+    "values whose squares vanish": (
+        lambda: RBF()(X * 1e-200),
+        ValueError,
+        "X has no value beyond 1e-140.*rescale",
+    ),
     "sigma too small": (lambda: RBF.from_sigma(1e-200), ValueError, "sigma must be .*got 1e-200"),
     "sigma too large": (lambda: RBF.from_sigma(1e200), ValueError, r"sigma must be .*got 1e\+200"),
     "exponent 1.5": (lambda: RBF() ** 1.5, ValueError, "exponent .*integer ≥ 0; got 1.5"),
