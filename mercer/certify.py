@@ -108,7 +108,7 @@ def duality_gap(
         primal = 0.5 * f.squared_norm / max(1.0 - f.slack, 1e-100) ** 2
         gap = max(primal - dual, 0.0)
     else:
-        primal, gap = 0.5 * f.squared_norm + f.loss + b * f.total, max(f.gap, 0.0)
+        primal, gap = 0.5 * f.squared_norm + f.loss + b * problem.total, max(f.gap, 0.0)
     relative = gap / max(abs(primal), abs(dual), np.finfo(np.float64).tiny)
     parts = {
         "primal": primal,
@@ -116,7 +116,14 @@ def duality_gap(
         "gap": gap,
         "relative_gap": relative,
         "squared_norm": f.squared_norm,
-        "kkt": {"pair": pair, "box": f.box, "zero": f.zero, "free": f.free, "bounded": f.bounded},
+        "kkt": {
+            "pair": pair,
+            "sum": abs(f.total - problem.total),
+            "box": f.box,
+            "zero": f.zero,
+            "free": f.free,
+            "bounded": f.bounded,
+        },
         "n_free": f.n_free,
         "n_bounded": f.n_bounded,
         **(extra or {}),

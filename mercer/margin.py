@@ -16,12 +16,13 @@ from numba import njit
 
 
 class MarginProblem(NamedTuple):
-    """Targets z, bounds lo ≤ β ≤ hi, and the half-width ε of the tube."""
+    """Targets z, bounds lo ≤ β ≤ hi, the half-width ε of the tube, and the sum s of β."""
 
     z: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
     eps: float
+    total: float = 0.0
 
     @classmethod
     def classify(cls, sign: np.ndarray, C: np.ndarray) -> MarginProblem:

@@ -156,7 +156,7 @@ def centered(K: np.ndarray, weights: Any = None) -> np.ndarray:
 def centered_new(K_new: np.ndarray, K: np.ndarray, weights: Any = None) -> np.ndarray:
     """Return ⟨φ(x) − m, φ(x_j) − m⟩ with m = Σᵢ αᵢ φ(x_i), term by term.
 
-    001 §10.4.3 prints the last term with a minus; multiplying out gives a plus.
+    Multiplying out gives the last term a plus; it is often printed with a minus.
     """
     m, n = K_new.shape
     alpha = [1.0 / n] * n if weights is None else list(weights)
@@ -187,7 +187,7 @@ def margin_solution(K: np.ndarray, problem: Any, total: float = 0.0) -> tuple[np
 
     β = p − q with p, q ≥ 0, handed to sequential quadratic programming, which knows no kernels.
     """
-    z, lo, hi, eps = problem
+    z, lo, hi, eps = problem[:4]
     n = len(z)
 
     def split(pq: np.ndarray) -> np.ndarray:
@@ -222,7 +222,7 @@ def margin_solution(K: np.ndarray, problem: Any, total: float = 0.0) -> tuple[np
 
 def margin_primal(K: np.ndarray, problem: Any, beta: np.ndarray, b: float) -> float:
     """Return ½‖f‖² + Σ bound · slack of f = Kβ + b, point by point."""
-    z, lo, hi, eps = problem
+    z, lo, hi, eps = problem[:4]
     f = K @ beta + b
     losses = [
         max(0.0, hi[i] * (z[i] - f[i] - eps), lo[i] * (z[i] - f[i] + eps)) for i in range(len(z))

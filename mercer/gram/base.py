@@ -28,16 +28,16 @@ class Gram(LinearOperator):
     holds_array: bool = False
     """Whether ``toarray()`` is the storage itself, not to be written over."""
 
-    def __init__(self, shape: tuple[int, int], dtype: Any, symmetric: bool):
-        super().__init__(np.dtype(dtype), shape)
-        self.symmetric = symmetric
-        """Whether rows and columns stand for the same points in the same order."""
-
     keeps_rows: bool = True
     """Whether rows, once computed, are read and not computed again."""
 
     work: int = 1
     """About how many operations a value costs: 1 if it is stored."""
+
+    def __init__(self, shape: tuple[int, int], dtype: Any, symmetric: bool):
+        super().__init__(np.dtype(dtype), shape)
+        self.symmetric = symmetric
+        """Whether rows and columns stand for the same points in the same order."""
 
     # ------------------------------------------------------------ what a storage implements
     def _block(self, rows: Any, columns: Any) -> np.ndarray:

@@ -15,11 +15,12 @@ from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.base import INDEFINITE
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import work_per_value
+from mercer.kernels.tiles import TILE, work_per_value
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import Limits
 
 EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
+SINGLE_RANGE = 1e20  # sums of larger kernel values leave the range of float32
 KEEP_FROM = 300  # operations for a kernel value; rows of costlier ones are kept
 SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
 
@@ -48,9 +49,12 @@ class MarginEstimator(KernelEstimator):
             return gram(self.kernel_, sample, memory=budget)
         if len(sample) <= EXACT_UP_TO or not self.kernel_.releases_gil:
             return gram(self.kernel_, sample, memory=budget, dtype=np.float64)
-        dtype = dtype or np.float32
+        largest = float(self.kernel_.diagonal_of(sample, np.float64).max())
+        dtype = dtype or (np.float32 if largest < SINGLE_RANGE else np.float64)
         # values that are cheap to compute are not worth the memory that keeps them
-        storage = "cached" if work_per_value(sample) > KEEP_FROM else "blocked"
+        tile = min(len(sample), TILE) ** 2 * np.dtype(dtype).itemsize
+        keep = work_per_value(sample) > KEEP_FROM or tile > budget
+        storage = "cached" if keep else "blocked"
         return gram(
             self.kernel_, sample, storage=storage, memory=budget, dtype=dtype, groups=groups
         )

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.gram import Gram
 from mercer.kernels import Linear
@@ -375,6 +375,13 @@ class SVC(ClassifierMixin, MarginEstimator):
         Shape (n,) for two classes; else (n, n_problems), NaN where a point takes no part.
         """
         values = self._raw_decision(X)
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown) or len(y) != len(values):
+            raise ValueError(
+                f"y must hold one of {self.classes_.tolist()} for each of {len(values)} rows; got "
+                f"{len(y)} labels, of which {unknown.tolist()} are not known"
+            )
         codes = np.searchsorted(self.classes_, y)
         xi = np.full(values.shape, np.nan)
         for column, f, (plus, minus) in zip(xi.T, values.T, self._problems(), strict=True):

@@ -197,7 +197,8 @@ class OneClassSVM(OutlierMixin, _SingleMachine):
         # fill the first points up to their bounds: a feasible start
         filled = np.minimum(np.cumsum(weight), self.nu * weight.sum())
         beta = np.diff(filled, prepend=0.0)
-        self._solve_one(sample, MarginProblem(zero, zero, weight, 0.0), beta)
+        total = self.nu * float(weight.sum())
+        self._solve_one(sample, MarginProblem(zero, zero, weight, 0.0, total), beta)
         # support vectors on the boundary have f(x) = ρ up to rounding: they are inside
         self.intercept_ += 1e-9 * (1.0 + np.abs(self.intercept_))
         self.offset_ = -self.intercept_

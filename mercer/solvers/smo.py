@@ -107,11 +107,11 @@ class _Run:
         self.active = np.empty(0, np.intp)
         self.compact = np.empty((0, 0), K.dtype)
         self.up, self.down = np.empty((2, len(index)))
-        self._activate(np.flatnonzero(problem.is_free(self.beta)))  # of a warm start
 
     def solve(self, tol: float, limits: Limits) -> None:
         stalled = False
         self.most_active = max(64, int((limits.memory / self.K.dtype.itemsize) ** 0.5 / 1.6))
+        self._activate(np.flatnonzero(self.problem.is_free(self.beta)))  # of a warm start
         while True:
             new = self._violators()
             if self.violation <= tol:
@@ -172,11 +172,9 @@ class _Run:
 
     def _forget(self, most: int) -> None:
         """Keep only free points active: the compact matrix has reached its budget."""
-        p, a = self.problem, self.active
-        free = (self.beta[a] > p.lo[a]) & (self.beta[a] < p.hi[a]) & (self.beta[a] != 0)
-        kept = np.flatnonzero(free)[-most:]
+        kept = np.flatnonzero(self.problem.is_free(self.beta)[self.active])[-most:]
         self.compact[: len(kept), : len(kept)] = self.compact[np.ix_(kept, kept)]
-        self.active = a[kept]
+        self.active = self.active[kept]
         self.is_active[:] = False
         self.is_active[self.active] = True
 

@@ -53,7 +53,7 @@ def test_rows_of_new_points_are_centred_by_the_same_formula(weights):
 
 
 def test_the_last_term_is_added():
-    """001 §10.4.3 prints − (1/m²) Σ K; with it, linear features would not be centred."""
+    """The last term is + (1/m²) Σ K; with a minus, linear features would not be centred."""
     mean = X.mean(axis=0)
     explicit = (NEW - mean) @ (X - mean).T
     np.testing.assert_allclose(center_rows(NEW @ X.T, gram("linear", X)), explicit, atol=1e-12)

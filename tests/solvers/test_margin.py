@@ -49,13 +49,20 @@ def test_the_optimum_is_that_of_a_generic_solver(kernel, problem):
 
 
 def test_novelty_detection_is_that_of_a_generic_solver():
-    problem = MarginProblem(np.zeros(16), np.zeros(16), np.ones(16), 0.0)
+    problem = MarginProblem(np.zeros(16), np.zeros(16), np.ones(16), 0.0, total=5.0)
     start = np.repeat([1.0, 0.0], [5, 11])
     K = RBF(gamma=0.5)(X)
     solution = solved(RBF(gamma=0.5), problem, start=SmoState(start, -K @ start))
     beta, least = naive.margin_solution(K, problem, total=5.0)
     assert solution.certificate.dual == pytest.approx(-least, rel=1e-6)
     np.testing.assert_allclose(solution.value, beta, atol=1e-4)
+    assert solution.certificate.kkt["sum"] < 1e-12
+
+
+def test_a_sum_that_is_not_kept_shows_in_the_proof():
+    problem = MarginProblem.classify(np.array([1.0, -1.0]), np.ones(2))
+    proof = duality_gap(np.array([0.5, 0.0]), problem.z, problem, tolerance=1e-3)
+    assert proof.kkt["sum"] == 0.5
 
 
 @every_problem

@@ -62,13 +62,14 @@ def test_the_large_route_of_a_classifier_is_the_small_one(
     as_if_large, monkeypatch, keep_from, memory
 ):
     monkeypatch.setattr(_margin, "KEEP_FROM", keep_from)
-    large = SVC(KERNEL, C=10.0, memory=memory).fit(X, SIGN)
+    large = SVC(KERNEL, C=10.0, memory=memory, tol=1e-5).fit(X, SIGN)
     monkeypatch.undo()
     small = SVC(KERNEL, C=10.0, tol=1e-8).fit(X, SIGN)
     assert large.certificate_.ok
-    assert large.certificate_.storage == ("blocked" if keep_from else "cached")
-    assert large.certificate_.dual == pytest.approx(small.certificate_.dual, rel=1e-3)
-    np.testing.assert_allclose(large.decision_function(X), small.decision_function(X), atol=0.05)
+    if memory is None:  # a small budget has no room for a tile in float64, and keeps a few rows
+        assert large.certificate_.storage == ("blocked" if keep_from else "cached")
+    assert large.certificate_.dual == pytest.approx(small.certificate_.dual, rel=1e-5)
+    np.testing.assert_allclose(large.decision_function(X), small.decision_function(X), atol=1e-3)
 
 
 def test_the_large_route_of_a_regression_is_the_small_one(as_if_large, monkeypatch):
