@@ -13,7 +13,7 @@ from mercer._array import parse_memory, take
 from mercer._estimator import KernelEstimator
 from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
-from mercer.kernels.base import INDEFINITE
+from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE, work_per_value
 from mercer.result import Certificate, Solution, Status
@@ -61,8 +61,13 @@ class MarginEstimator(KernelEstimator):
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; with an indefinite kernel a stationary point is all that is shown."""
-        if self.kernel_.definiteness == INDEFINITE and solution.status.ok:
-            found = solution.certificate
+        found = solution.certificate
+        if self.kernel_.definiteness == UNKNOWN:
+            note = "taken for granted: nothing is known of the kernel's definiteness"
+            found = replace(found, parts={**found.parts, "convexity": note})
+            solution = replace(solution, certificate=found)
+        indefinite = self.kernel_.definiteness == INDEFINITE or found.squared_norm < 0
+        if indefinite and solution.status.ok:
             parts = {"stationarity": found.value, **found.parts}
             about = f"{found.about} (not convex: {self.kernel_!r} is indefinite)"
             proof = Certificate("global optimum", np.nan, found.tolerance, about, parts)

@@ -256,3 +256,9 @@ def test_ctrl_c_in_a_process_ends_the_fit():
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert out.split() == ["interrupted", "True"]
+
+
+def test_what_is_not_known_of_a_kernel_is_said():
+    model = SVC(FromFunction(lambda a, b: float(a @ b))).fit(X[:40], SIGN[:40])
+    assert "nothing is known" in model.certificate_.convexity
+    assert "convexity" not in SVC("rbf").fit(X[:40], SIGN[:40]).certificate_.parts
