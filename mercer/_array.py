@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 from threadpoolctl import ThreadpoolController
 
+from mercer._scratch import scratch
+
 FREE_SHARE = 0.5
 """The share of the free memory that the library allows itself when no budget is given."""
 
@@ -107,7 +109,7 @@ def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | Non
     """Return an uninitialised array, or say how much was asked for and how much is allowed."""
     needed = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     if memory is None and needed < SMALL:
-        return np.empty(shape, dtype)
+        return scratch(shape, dtype)
     allowed = parse_memory(memory)
     if needed > allowed:
         what = "×".join(map(str, shape))
@@ -115,7 +117,7 @@ def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | Non
             f"an array of {what} {np.dtype(dtype)} takes {format_bytes(needed)}, the budget is "
             f"{format_bytes(allowed)}: use gram(kernel, X, storage='blocked') or a smaller sample"
         )
-    return np.empty(shape, dtype)
+    return scratch(shape, dtype)
 
 
 # ---------------------------------------------------------------- validation
@@ -130,6 +132,8 @@ def check_out(out: Any, shape: tuple[int, int]) -> None:
 
 def as_table(X: Any, name: str, owner: str) -> Any:
     """Return X as a finite float32 or float64 table, C-ordered or CSR, or say what is wrong."""
+    if _is_plain_table(X) and largest_size(X) <= LARGEST:
+        return X  # most rows come checked already, and a second check by scikit-learn is slow
     refuse_text(X, name, owner)
     try:
         table = check_array(
@@ -154,6 +158,12 @@ def as_table(X: Any, name: str, owner: str) -> Any:
     return table
 
 
+def _is_plain_table(X: Any) -> bool:
+    if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
+        return False
+    return bool(X.flags.c_contiguous and X.ndim == 2 and X.size)
+
+
 def refuse_text(X: Any, name: str, owner: str) -> None:
     """Raise if X holds text: a kernel on vectors has no use for it."""
     if isinstance(X, str) or _holds_text(X):
@@ -176,7 +186,8 @@ def _holds_text(X: Any) -> bool:
 def largest_size(table: Any) -> float:
     """Return the largest |value| of an array or a sparse matrix."""
     values = table.data if sp.issparse(table) else table
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    high, low = float(values.max(initial=0.0)), float(values.min(initial=0.0))
+    return high if high > -low else -low  # NaN if there is one
 
 
 def as_vector(values: Any, n: int, name: str) -> np.ndarray:
@@ -252,27 +263,30 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
-        self._before: Any = None
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._before = _blas().limit(limits=1, user_api="blas")
+                self._before = [library.get_num_threads() for library in _blas()]
+                for library in _blas():
+                    library.set_num_threads(1)
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._before.restore_original_limits()
+                for library, before in zip(_blas(), self._before, strict=True):
+                    library.set_num_threads(before)
 
 
 one_blas_thread = _OneBlasThread()
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 _POOL = "mercer-tiles"
@@ -298,11 +312,16 @@ def n_threads() -> int:
     return os.cpu_count() or 1
 
 
-def run_tiles(work: Callable[[Any, int], None], tiles: Sequence[Any], workers: int) -> None:
+def run_tiles(
+    work: Callable[[Any, int], None],
+    tiles: Sequence[Any],
+    workers: int,
+    on_error: Callable[[], None] = lambda: None,
+) -> None:
     """Call ``work(tile, worker)`` for every tile; worker w takes the tiles w, w + workers, …
 
     The assignment is fixed, so that sums per worker do not depend on the scheduler. An exception,
-    Ctrl-C included, stops all workers before their next tile.
+    Ctrl-C included, calls ``on_error`` and stops all workers before their next tile.
     """
     workers = max(1, min(workers, len(tiles)))
     stop = Event()
@@ -322,6 +341,9 @@ def run_tiles(work: Callable[[Any, int], None], tiles: Sequence[Any], workers: i
         try:
             for future in futures:
                 future.result()
+        except BaseException:
+            on_error()
+            raise
         finally:
             stop.set()
             wait(futures)

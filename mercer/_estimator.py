@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ from mercer.result import Solution
 
 class ProvedEstimator(BaseEstimator):
     """An estimator that keeps the proof of its fit."""
+
+    @classmethod
+    @cache  # asked for several times in a fit, and reading a signature is slow
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; warn if it does not hold."""
@@ -47,7 +53,7 @@ class KernelEstimator(ProvedEstimator):
         self, X: Any, y: Any = "no_validation", sample_weight: Any = None, **checks: Any
     ) -> tuple[Sample, Any, np.ndarray]:
         """Check rows, targets and weights, bind the kernel; return the training sample and both."""
-        kernel = as_kernel(self.kernel)
+        kernel = self._given_kernel()
         has_target = not isinstance(y, str)
         if kernel.domain == "vectors":
             refuse_text(X, "X", type(kernel).__name__)
@@ -63,6 +69,9 @@ class KernelEstimator(ProvedEstimator):
         self.kernel_ = kernel.bind(sample, weight)
         self.kernel_.check_pair(sample, sample)
         return sample, y, weight
+
+    def _given_kernel(self) -> Kernel:
+        return as_kernel(self.kernel)
 
     def _new_rows(self, X: Any) -> Sample:
         """Check new rows against the fitted ones."""

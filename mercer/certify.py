@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.gram import Gram
+from mercer.losses import Risk
 from mercer.margin import MarginProblem
 from mercer.result import Certificate
+
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+NOISE = 64 * EPS  # of a quadratic form, relative to the largest that it could be
 
 
 def relative_residual(
@@ -103,13 +107,7 @@ def duality_gap(
     """
     b, pair = problem.offset(beta, e)
     f = problem.figures(beta, e, b)
-    dual = f.linear - 0.5 * f.squared_norm
-    if np.isinf(f.loss):  # no slack is allowed: scale f until there is none
-        primal = 0.5 * f.squared_norm / max(1.0 - f.slack, 1e-100) ** 2
-        gap = max(primal - dual, 0.0)
-    else:
-        primal, gap = 0.5 * f.squared_norm + f.loss + b * problem.total, max(f.gap, 0.0)
-    relative = gap / max(abs(primal), abs(dual), np.finfo(np.float64).tiny)
+    primal, dual, gap, relative = problem.objectives(f, b)
     parts = {
         "primal": primal,
         "dual": dual,
@@ -129,3 +127,105 @@ def duality_gap(
         **(extra or {}),
     }
     return Certificate("relative gap, pair violation", max(relative, pair), tolerance, about, parts)
+
+
+def fenchel_gap(
+    K: Gram,
+    alpha: np.ndarray,
+    intercept: np.ndarray,
+    risk: Risk,
+    lam: float,
+    *,
+    tolerance: float,
+    fit_intercept: bool = True,
+    about: str = "",
+    extra: dict[str, Any] | None = None,
+) -> Certificate:
+    """Prove that f = Σ αᵢ k(·, xᵢ) and b minimise Σ w ℓ(y, f + b) + λ‖f‖², by Fenchel's duality.
+
+    Every β = −U/(2λ) with Σβ = 0 (if there is an intercept) bounds the minimum from below by
+    −Σ w ℓ*(u/w) − λβᵀKβ. With g = Kα + b the distance of the two bounds is
+
+        gap = Σ {w [ℓ(g) + ℓ*(u/w)] − u·g} + λ (α − β)ᵀK(α − β),
+
+    a sum of terms that are never negative, so that nothing cancels. U is −2λα or, if the loss is
+    smooth and that gives less, the slopes at g; either is moved into the domain of ℓ* and to column
+    sums of 0. The gap is relative to the objective, or to the rounding of Σ|u·g| over the tolerance
+    if that is more.
+
+    Parameters
+    ----------
+    K : Gram
+        The training Gram matrix, float64.
+    alpha, intercept : array of shape (n, t), (t,)
+        Coefficients and offsets.
+    risk : Risk
+        Targets, weights and the loss.
+    """
+    F = K @ alpha
+    G = F + intercept
+    squared_norm, slopes = float((alpha * F).sum()), risk.slopes(G)
+    primal = risk.value(G) + lam * squared_norm
+    duals = [-2.0 * lam * alpha, slopes] if risk.smooth else [-2.0 * lam * alpha]
+    duals = [risk.dual_point(U, fit_intercept) for U in duals]
+    negligible = 1e-3 * tolerance * abs(primal) / lam
+    bounds = [_Bound.of(K, alpha, G, U, risk, lam, negligible) for U in duals]
+    best = min(bounds, key=lambda bound: bound.gap)
+    largest = np.maximum(2.0 * lam * np.abs(alpha), np.abs(slopes))
+    rounding = 4.0 * EPS * float((largest * np.abs(G)).sum())
+    scale = max(abs(primal), abs(primal - best.gap), rounding / tolerance, TINY)
+    convex = squared_norm >= -NOISE * _largest_norm2(K, alpha) and all(b.convex for b in bounds)
+    parts = {
+        "primal": primal,
+        "dual": primal - best.gap,
+        "gap": best.gap,
+        "relative_gap": best.gap / scale,
+        "squared_norm": max(squared_norm, 0.0) if convex else squared_norm,
+        **({"gradient_norm": 2.0 * lam * bounds[1].apart ** 0.5} if risk.smooth else {}),
+        "balance": float(np.abs(best.U.sum(axis=0)).max()) if fit_intercept else 0.0,
+        "worst_point": float(best.young.max()),
+        "storage": K.storage,
+        **(extra or {}),
+    }
+    value = best.gap / scale if convex else np.nan  # without convexity a gap proves nothing
+    return Certificate("relative duality gap", value, tolerance, about, parts)
+
+
+class _Bound(NamedTuple):
+    """What a dual point U proves of α."""
+
+    gap: float
+    apart: float  # ‖α − β‖² in the space of functions
+    convex: bool
+    young: np.ndarray
+    U: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        K: Gram,
+        alpha: np.ndarray,
+        G: np.ndarray,
+        U: np.ndarray,
+        risk: Risk,
+        lam: float,
+        negligible: float,
+    ) -> _Bound:
+        young = risk.young(G, U)
+        apart, noise = _distance2(K, alpha + U / (2.0 * lam), negligible)
+        gap = float(young.sum()) + lam * max(apart, 0.0)
+        return cls(gap, max(apart, 0.0), apart >= -noise, young, U)
+
+
+def _distance2(K: Gram, delta: np.ndarray, negligible: float) -> tuple[float, float]:
+    """Return δᵀKδ ≥ 0, or a bound of it if that is negligible, and what is rounding in it."""
+    bound = _largest_norm2(K, delta)
+    if bound <= negligible:
+        return bound, 0.0
+    return float((delta * (K @ delta)).sum()), NOISE * bound
+
+
+def _largest_norm2(K: Gram, delta: np.ndarray) -> float:
+    """Return a bound of δᵀKδ, by the triangle inequality."""
+    sizes = np.sqrt(np.abs(K.diagonal()))
+    return float(((sizes[:, None] * np.abs(delta)).sum(axis=0) ** 2).sum())

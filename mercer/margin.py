@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+TINY = float(np.finfo(np.float64).tiny)
+
 
 class MarginProblem(NamedTuple):
     """Targets z, bounds lo ≤ β ≤ hi, the half-width ε of the tube, and the sum s of β."""
@@ -46,6 +48,21 @@ class MarginProblem(NamedTuple):
     def figures(self, beta: np.ndarray, e: np.ndarray, b: float) -> Figures:
         """Return what a proof needs, each recomputed from β and e."""
         return Figures(*_figures(beta, e, self.z, self.lo, self.hi, self.eps, b))
+
+    def objectives(self, f: Figures, b: float) -> tuple[float, float, float, float]:
+        """Return the primal and dual values, their gap, and the gap relative to them."""
+        dual = f.linear - 0.5 * f.squared_norm
+        if np.isinf(f.loss):  # no slack is allowed: scale f until there is none
+            primal = 0.5 * f.squared_norm / max(1.0 - f.slack, 1e-100) ** 2
+            gap = max(primal - dual, 0.0)
+        else:
+            primal, gap = 0.5 * f.squared_norm + f.loss + b * self.total, max(f.gap, 0.0)
+        return primal, dual, gap, gap / max(abs(primal), abs(dual), TINY)
+
+    def relative_gap(self, beta: np.ndarray, e: np.ndarray) -> float:
+        """Return the relative duality gap by these residuals."""
+        b, _ = self.offset(beta, e)
+        return self.objectives(self.figures(beta, e, b), b)[3]
 
     def clear(self, beta: np.ndarray, r: np.ndarray, clearance: float) -> np.ndarray:
         """Tell which points take no part: β = 0, and no slack by more than the clearance."""

@@ -20,6 +20,10 @@ class Status(Enum):
     TIME_LIMIT = "stopped at time_limit: raise time_limit, loosen tol, or scale the columns of X"
     STALLED = "rounding stops further progress: scale the columns of X, or choose a smaller C"
     NOT_SEPARABLE = "the classes cannot be separated: a hard margin has no solution; use a finite C"
+    NOT_SEPARATED = (
+        "no epoch without mistakes within max_iter: the classes may not be separable with this "
+        "kernel; raise max_iter, take a richer kernel, or SVC, which allows for mistakes"
+    )
     INTERRUPTED = "interrupted: this is the best value so far"
     ILL_CONDITIONED = (
         "solved, but the residual is above the tolerance: the matrix is nearly singular; raise lam "

@@ -1,4 +1,4 @@
-"""Checks for kernels, Gram matrices and solvers, for users who write their own."""
+"""Checks for kernels, losses, Gram matrices and solvers, for users who write their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from scipy.linalg import eigh
 from mercer.gram import Gram
 from mercer.kernels import as_kernel
 from mercer.kernels.sample import Sample
+from mercer.losses.check import LossReport, check_loss
 from mercer.result import Certificate, Solution, Status, html_table, text_table
+
+__all__ = [
+    "KernelReport",
+    "LossReport",
+    "check_gram",
+    "check_kernel",
+    "check_loss",
+    "check_solver",
+]
 
 
 @dataclass(frozen=True)

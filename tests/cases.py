@@ -14,7 +14,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import SVC, SVR, Gram, KernelPCA, KernelRidge, LinearSVC, OneClassSVM, gram
+from mercer import (
+    KNN,
+    SVC,
+    SVR,
+    Gram,
+    KernelLogistic,
+    KernelMachine,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KNNRegressor,
+    LinearSVC,
+    OneClassSVM,
+    gram,
+)
 from mercer.kernels import (
     RBF,
     Constant,
@@ -211,8 +225,16 @@ STORAGES: dict[str, Callable[..., Gram]] = {
 }
 
 ESTIMATORS = [
+    KernelLogistic(),
+    KernelMachine(),
+    KernelMachine("huber", lam=0.1),
+    KernelMachine("quantile", lam=0.1),
+    KernelMachine("logistic", fit_intercept=False),
+    KernelMachine("hinge", lam=0.1),
+    KernelMachine("hinge", lam=0.1, fit_intercept=False),
     KernelRidge(),
     KernelRidge("linear", lam=0.1, fit_intercept=False),
+    KernelRidgeClassifier(),
     KernelRidge(0.5 * RBF(gamma=0.1) + Laplacian() * Linear(bias=1.0).normalized()),
     KernelPCA(),
     KernelPCA("linear", n_components=2),
@@ -220,4 +242,6 @@ ESTIMATORS = [
     SVR(),
     OneClassSVM(),
     LinearSVC(random_state=0),
+    KNN(),
+    KNNRegressor(kernel="rbf"),
 ]

@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
     "_array": 0,
+    "_scratch": -1,
     "result": 0,
     "kernels": 1,
     "losses": 1,

@@ -182,7 +182,7 @@ TABLE = {
     ),
     # estimators
     "negative lam": (lambda: KernelRidge(lam=-1.0).fit(X, Y), ValueError, "'lam'.*Got -1.0"),
-    "lam as text": (lambda: KernelRidge(lam="loo").fit(X, Y), ValueError, "'lam'.*Got 'loo'"),
+    "lam as text": (lambda: KernelRidge(lam="cv").fit(X, Y), ValueError, "'lam'.*Got 'cv'"),
     "an intercept of two": (
         lambda: KernelRidge(fit_intercept=2).fit(X, Y),
         ValueError,

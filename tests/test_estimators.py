@@ -45,7 +45,7 @@ def accuracy(estimator):
 
 def outcome(estimator, rows):
     """Return what a fitted estimator says of rows, in numbers."""
-    for answer in ("decision_function", "predict", "transform"):
+    for answer in ("decision_function", "predict_proba", "predict", "transform"):
         if hasattr(estimator, answer):
             return getattr(estimator, answer)(rows)
     raise AssertionError(f"{estimator!r} has no answer")

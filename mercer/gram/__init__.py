@@ -4,6 +4,7 @@ from mercer.gram.base import CenteredGram, Centering, Gram, center_rows, fresh_a
 from mercer.gram.cached import CachedGram
 from mercer.gram.choose import gram
 from mercer.gram.combine import combine_rows
+from mercer.gram.pairs import PairBlocks
 from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Centering",
     "DenseGram",
     "Gram",
+    "PairBlocks",
     "PrecomputedGram",
     "center_rows",
     "combine_rows",

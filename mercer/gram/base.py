@@ -78,10 +78,11 @@ class Gram(LinearOperator):
         rows, columns = self._indices(rows, columns)
         return RestrictedGram(self, rows, columns)
 
-    def fresh(self, rows: np.ndarray) -> Gram:
-        """Return the matrix of some points for reading whole, leaving a cache alone."""
-        whole = self.holds_array and np.array_equal(rows, np.arange(self.shape[0]))
-        return self if whole else self.restrict(rows)
+    def among(self, points: np.ndarray) -> np.ndarray:
+        """Return the values among some points in increasing order, only to be read."""
+        if self.holds_array and len(points) == self.shape[0]:
+            return self.toarray()
+        return self._block(points, points)
 
     def _indices(self, rows: Any, columns: Any) -> tuple[np.ndarray, np.ndarray]:
         rows = as_index(rows, self.shape[0], "rows")

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._scratch import scratch
 
 COLUMNS = 4096  # sums of so many columns stay in the first-level cache
 SMALL = 2**16  # so few values are gathered at once
@@ -78,6 +79,6 @@ def gather(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndar
     """Return values[rows][:, columns]."""
     if not values.flags.c_contiguous or values.dtype not in (np.float32, np.float64):
         return values[np.ix_(rows, columns)]
-    out = np.empty((len(rows), len(columns)), values.dtype)
+    out = scratch((len(rows), len(columns)), values.dtype)
     gather_into(values, rows, columns, np.arange(len(columns)), out)
     return out

@@ -79,10 +79,9 @@ class BlockedGram(Gram):
     def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
         return compute(self.kernel, self.X, self.Y, self.dtype, memory)
 
-    def fresh(self, rows: np.ndarray) -> Gram:
-        X = self.X[rows]
-        part = BlockedGram(self.kernel, X, X, self.dtype)
-        return DenseGram(part.toarray(), part)
+    def among(self, points: np.ndarray) -> np.ndarray:
+        X = self.X[points]  # one sample: half of the values serve both triangles
+        return compute(self.kernel, X, X, self.dtype)
 
     def restrict(self, rows: Any, columns: Any = None) -> Gram:
         rows, columns = self._indices(rows, columns)

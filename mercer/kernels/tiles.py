@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._scratch import scratch
 from mercer.kernels.sample import Pair, Sample
 
 # rows of a tile: 496 × 496 float32 values fit a second-level cache of 1 MB; a power of two would
@@ -59,7 +60,7 @@ def each_tile(
         return
     uses, work = kernel._uses(), _working_dtype(kernel, X, Y, dtype)
     size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
-    buffers = [np.empty(size, work) for _ in range(min(workers, len(tiles)))]
+    buffers = [scratch((size,), work) for _ in range(min(workers, len(tiles)))]
 
     def compute(tile: Tile, worker: int) -> None:
         pair = Pair(X[tile[0]], Y[tile[1]], uses, work)

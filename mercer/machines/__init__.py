@@ -1,8 +1,24 @@
 """Machines in a reproducing kernel Hilbert space."""
 
+from mercer.machines.kernel_machine import KernelMachine
 from mercer.machines.linear_svc import LinearSVC
-from mercer.machines.ridge import KernelRidge
+from mercer.machines.logistic import KernelLogistic
+from mercer.machines.neighbours import KNN, KNNRegressor
+from mercer.machines.perceptron import Perceptron
+from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier
 from mercer.machines.svm import SVC
 from mercer.machines.svr import SVR, OneClassSVM
 
-__all__ = ["SVC", "SVR", "KernelRidge", "LinearSVC", "OneClassSVM"]
+__all__ = [
+    "KNN",
+    "SVC",
+    "SVR",
+    "KNNRegressor",
+    "KernelLogistic",
+    "KernelMachine",
+    "KernelRidge",
+    "KernelRidgeClassifier",
+    "LinearSVC",
+    "OneClassSVM",
+    "Perceptron",
+]

@@ -17,10 +17,9 @@ from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE, work_per_value
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import Limits
+from mercer.solvers import SINGLE_RANGE, Limits
 
 EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
-SINGLE_RANGE = 1e20  # sums of larger kernel values leave the range of float32
 KEEP_FROM = 300  # operations for a kernel value; rows of costlier ones are kept
 SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
 

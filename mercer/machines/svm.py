@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import combinations, pairwise
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.gram import Gram
+from mercer.gram import gram
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
-from mercer.machines._margin import MarginEstimator
-from mercer.machines._pairs import combined, pair_rows, store_pair, votes
-from mercer.machines.probability import (
-    agree,
-    couple_pairs,
-    fit_slopes,
-    held_out_values,
-    sigmoid,
-)
-from mercer.margin import MarginProblem
-from mercer.result import Solution, Status
-from mercer.solvers import Limits, SmoState, solve_margin
+from mercer.machines._classifier import MarginClassifier
+from mercer.machines._pairs import pair_rows, votes
+from mercer.machines.probability import agree, couple_pairs, sigmoid
+
+ONE_BLOCK = 2**19  # kernel values of a prediction that are computed at once
 
 
-class _Training(NamedTuple):
-    """Sorted training data: points of class c are ``edges[c]:edges[c+1]`` (or listed)."""
-
-    K: Gram
-    points: list[np.ndarray]  # positions of each class in K, increasing
-    weight: np.ndarray  # of each position
-    order: np.ndarray  # positions → rows of X
-    sample: Sample
-    edges: np.ndarray
-
-
-class SVC(ClassifierMixin, MarginEstimator):
+class SVC(ClassifierMixin, MarginClassifier):
     """Support vector classifier: min ½‖f‖² + C Σᵢ max(0, 1 − yᵢ(f(xᵢ) + b)).
 
     Exact for every kernel, several classes from one shared Gram matrix, and a duality gap on the
@@ -97,7 +76,7 @@ class SVC(ClassifierMixin, MarginEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **MarginEstimator._parameter_constraints,
+        **MarginClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right")],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -166,138 +145,6 @@ class SVC(ClassifierMixin, MarginEstimator):
             if hasattr(other, name):
                 setattr(self, name, getattr(other, name))
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> _Training:
-        """Check the input, sort it by class, and set up the Gram matrix."""
-        self._validate_params()
-        sample, y, weight = self._fit_rows(X, y, sample_weight)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * weight.sum())
-        bounds = C * weight * factors[codes] if np.isfinite(C) else np.where(weight > 0, C, 0.0)
-        self._check_weights(codes, bounds)
-        counts = np.bincount(codes)
-        edges = np.concatenate([[0], np.cumsum(counts)])
-        if self._pairwise:  # a given matrix stays where it is
-            order = np.arange(len(codes))
-            points = [np.flatnonzero(codes == c) for c in range(len(counts))]
-        else:
-            order = np.argsort(codes, kind="stable")
-            points = [np.arange(a, b) for a, b in pairwise(edges)]
-            sample = Sample(sample[order].data)
-        K = self._gram(sample, edges, None if np.isfinite(C) else np.float64)
-        return _Training(K, points, bounds[order], order, sample, edges)
-
-    def _check_weights(self, codes: np.ndarray, bounds: np.ndarray) -> None:
-        used = np.unique(codes[bounds > 0])
-        if len(used) < len(self.classes_):
-            missing = np.setdiff1d(np.arange(len(self.classes_)), used)
-            raise ValueError(f"class {self.classes_[missing[0]]!r} has only weights of zero")
-
-    def _problems(self) -> list[tuple[int, int]]:
-        """Return the pairs (class of sign +1, class of sign −1); −1 stands for all others."""
-        k = len(self.classes_)
-        if k == 2:
-            return [(1, 0)]
-        if self.multiclass == "ovo":
-            return list(combinations(range(k), 2))
-        return [(c, -1) for c in range(k)]
-
-    def _solve(
-        self,
-        training: _Training,
-        limits: Limits,
-        starts: list[SmoState] | None = None,
-        ratio: float = 1.0,
-    ) -> list[Solution]:
-        """Solve all problems; ``starts`` hold the solutions for C / ratio."""
-        solutions = []
-        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
-        for number, (plus, minus) in enumerate(self._problems()):
-            index, sign = self._points_of(training, plus, minus)
-            problem = MarginProblem.classify(sign, training.weight[index])
-            solutions.append(
-                solve_margin(
-                    training.K,
-                    index,
-                    problem,
-                    tol=self.tol,
-                    limits=limits,
-                    start=None if starts is None else starts[number].scaled(sign, ratio),
-                    exact=exact,
-                    about=self._name(plus, minus),
-                )
-            )
-            if solutions[-1].status is Status.NOT_SEPARABLE:
-                raise ValueError(
-                    f"C=inf asks for a hard margin, but the classes cannot be separated with "
-                    f"{self.kernel_!r} ({self._name(plus, minus)}): choose a finite C"
-                )
-        return solutions
-
-    def _calibrate(self, training: _Training, limits: Limits) -> np.ndarray:
-        """Return the slopes of each problem's probabilities from held-out decision values."""
-        slopes = []
-        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
-        for plus, minus in self._problems():
-            index, sign = self._points_of(training, plus, minus)
-            weight = training.weight[index]
-            held_out = held_out_values(training.K, index, sign, weight, self.tol, limits, exact)
-            share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
-            slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
-        return np.array(slopes)
-
-    @staticmethod
-    def _points_of(training: _Training, plus: int, minus: int) -> tuple[np.ndarray, np.ndarray]:
-        if minus < 0:
-            index = np.arange(len(training.order))
-        else:
-            index = np.sort(np.concatenate([training.points[plus], training.points[minus]]))
-        sign = np.full(len(training.order), -1.0)
-        sign[training.points[plus]] = 1.0
-        return index, sign[index]
-
-    def _name(self, plus: int, minus: int) -> str:
-        rest = "the rest" if minus < 0 else self.classes_[minus]
-        return f"{self.classes_[plus]} against {rest}"
-
-    def _finish(self, training: _Training, solutions: list[Solution]) -> None:
-        """Store the fitted machine."""
-        n_rows = len(self.classes_) - 1 if self._by_pairs else len(solutions)
-        coefs = np.zeros((n_rows, len(training.order)))
-        for number, (plus, minus) in enumerate(self._problems()):
-            row = np.zeros(len(training.order))
-            row[self._points_of(training, plus, minus)[0]] = solutions[number].value
-            if self._by_pairs:
-                store_pair(coefs, row, training.points, plus, minus)
-            else:
-                coefs[number] = row
-        used = np.flatnonzero(coefs.any(axis=0))
-        code = np.empty(len(training.order), np.intp)
-        for c, points in enumerate(training.points):
-            code[points] = c
-        used = used[np.argsort(code[used], kind="stable")]
-        self.n_support_ = np.bincount(code[used], minlength=len(self.classes_)).astype(np.int32)
-        self._keep_support(training.sample, used)
-        self.support_ = training.order[used].astype(np.int32)
-        self.dual_coef_ = coefs[:, used]
-        self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
-        self.n_iter_ = np.array([s.state.steps for s in solutions])
-        norms = np.array([s.certificate.squared_norm for s in solutions])
-        margins = np.divide(
-            1.0, np.sqrt(np.abs(norms)), out=np.full(len(norms), np.inf), where=norms > 0
-        )
-        self.margin_ = margins[0] if len(margins) == 1 else margins
-        self._accept(combined(solutions))
-
-    @property
-    def _by_pairs(self) -> bool:
-        return self.multiclass == "ovo" and len(self.classes_) > 2
-
     # ------------------------------------------------------------ use
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) + b: shape (m,) for two classes, positive for ``classes_[1]``.
@@ -347,16 +194,27 @@ class SVC(ClassifierMixin, MarginEstimator):
         rows, support = self._new_rows(X), self._support_sample()
         if not self._by_pairs:
             return self._weighted(rows, support, self.dual_coef_.T) + self.intercept_
-        values = np.tile(self.intercept_, (len(rows), 1))
+        values = np.repeat(self.intercept_[:, None], len(rows), axis=1)
+        number_of = {pair: number for number, pair in enumerate(self._problems())}
+        whole = self._all_values(rows, support)
         stops = np.cumsum(self.n_support_)
         for c, (start, stop) in enumerate(zip(stops - self.n_support_, stops, strict=True)):
             part = slice(int(start), int(stop))
-            weights = self.dual_coef_[:, part].T  # (n_c, k − 1)
-            sums = self._weighted(rows, support[part], weights)
-            for number, (i, j) in enumerate(self._problems()):
-                if c in (i, j):
-                    values[:, number] += sums[:, j - 1 if c == i else i]
-        return values
+            weights = self.dual_coef_[:, part]  # (k − 1, n_c)
+            if whole is None:
+                sums = self._weighted(rows, support[part], weights.T).T
+            else:
+                sums = weights @ whole[:, part].T
+            for row in range(len(self.classes_) - 1):
+                pair = (row, c) if row < c else (c, row + 1)
+                values[number_of[pair]] += sums[row]
+        return values.T
+
+    def _all_values(self, rows: Sample, support: Sample) -> np.ndarray | None:
+        """Return k(rows, support) if it is small: the classes then share one block."""
+        if not 0 < len(rows) * len(support) <= ONE_BLOCK:
+            return None
+        return gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64).toarray()
 
     @property
     def coef_(self) -> np.ndarray:

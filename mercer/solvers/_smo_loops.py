@@ -10,8 +10,9 @@ with residuals e = z − Kβ. Point k may go up while e_k + up_k > b and down wh
 keep every pass over the points a straight loop that vectorises.
 
 What keeps the loops vectorised: a maximum of integers, not of floats (`ordered` maps floats to
-integers in the same order); blocks as slices, not as ranges of indices that might be negative;
-NumPy's error model, in which a division has no branch.
+integers in the same order), which are stored, so that a second pass finds where the maximum is; no
+slices inside a step, whose reference counts cost more than the arithmetic; NumPy's error model, in
+which a division has no branch.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 BIG = 1e30  # larger than any residual, far from overflow in float32
-BLOCK = 256  # points that share one integer maximum
 TINY = 1e-12  # the smallest curvature of a pair
 
 
@@ -57,6 +57,16 @@ def as_float(typingctx: Any, x: Any) -> Any:
     return real(x), generate
 
 
+def _room_for_keys(e):
+    """Return an array for what `ordered` makes of each float."""
+
+
+@overload(_room_for_keys, jit_options={"cache": True})
+def _(e):
+    integer = np.int32 if e.dtype == types.float32 else np.int64
+    return lambda e: np.empty(len(e), integer)
+
+
 # values are finite; the proof is computed elsewhere, without these flags
 _FLAGS = {"contract", "nsz", "nnan", "ninf", "arcp"}
 _fast = njit(cache=True, nogil=True, fastmath=_FLAGS, error_model="numpy")
@@ -84,27 +94,21 @@ def set_all_masks(beta, lo, hi, eps, up, down):
 
 
 @_fast
-def _block_top(e, up):
-    high = ordered(e[0] + up[0])
-    for k in range(len(e)):
-        key = ordered(e[k] + up[k])
-        high = key if key > high else high
-    return high
-
-
-@_fast
-def _block_move(e, up, Ki, Kj, step):
+def _move(e, up, Ki, Kj, step, keys):
+    """Subtract step · (K_i − K_j) from e; return the key of the largest e + up."""
     high = ordered(e.dtype.type(-2 * BIG))
     for k in range(len(e)):
         v = e[k] - step * (Ki[k] - Kj[k])
         e[k] = v
         key = ordered(v + up[k])
+        keys[k] = key
         high = key if key > high else high
     return high
 
 
 @_fast
-def _block_gain(e, down, Ki, Kii, diagonal, high):
+def _gain(e, down, Ki, Kii, diagonal, high, keys):
+    """Return the key of the largest gain of i going up and k down, and the largest violation."""
     zero, tiny = e.dtype.type(0), e.dtype.type(TINY)
     largest = ordered(zero)
     worst = largest
@@ -116,70 +120,20 @@ def _block_gain(e, down, Ki, Kii, diagonal, high):
         a = Kii + diagonal[k] - (Ki[k] + Ki[k])
         a = a if a > tiny else tiny
         key = ordered(d * d / a)
+        keys[k] = key
         largest = key if key > largest else largest
-    return largest, worst
+    return largest, as_float(worst)
 
 
 @_fast
-def _top(e, up):
-    """Return the largest e + up and the first point of the block that holds it."""
-    best, first = ordered(e.dtype.type(-2 * BIG)), 0
-    for start in range(0, len(e), BLOCK):
-        block = slice(start, start + BLOCK)
-        high = _block_top(e[block], up[block])
-        if high > best:
-            best, first = high, start
-    return best, first
-
-
-@_fast
-def _move_and_top(e, up, Ki, Kj, step):
-    """Subtract step · (K_i − K_j) from e; return what `_top` returns."""
-    best, first = ordered(e.dtype.type(-2 * BIG)), 0
-    for start in range(0, len(e), BLOCK):
-        block = slice(start, start + BLOCK)
-        high = _block_move(e[block], up[block], Ki[block], Kj[block], step)
-        if high > best:
-            best, first = high, start
-    return best, first
-
-
-@_fast
-def _top_gain(e, down, Ki, Kii, diagonal, high):
-    """Return the largest gain of i going up and k down, its block, and the largest violation."""
-    best, first = ordered(e.dtype.type(0)), 0
-    worst = best
-    for start in range(0, len(e), BLOCK):
-        block = slice(start, start + BLOCK)
-        gain, violation = _block_gain(e[block], down[block], Ki[block], Kii, diagonal[block], high)
-        worst = max(worst, violation)
-        if gain > best:
-            best, first = gain, start
-    return best, first, as_float(worst)
-
-
-@njit(cache=True, nogil=True)
-def _argmax_sum(e, up, first):
-    """Return the argmax of e + up in one block."""
-    best, i = e[first] + up[first], first
-    for k in range(first, min(first + BLOCK, len(e))):
-        if e[k] + up[k] > best:
-            best, i = e[k] + up[k], k
-    return i
-
-
-@njit(cache=True, nogil=True)
-def _argmax_gain(e, down, Ki, Kii, diagonal, high, first):
-    """Return the argmax of the gain in one block."""
-    tiny = e.dtype.type(TINY)
-    best, j = e.dtype.type(-1), first
-    for k in range(first, min(first + BLOCK, len(e))):
-        d = high - (e[k] + down[k])
-        if d > 0:
-            gain = d * d / max(Kii + diagonal[k] - (Ki[k] + Ki[k]), tiny)
-            if gain > best:
-                best, j = gain, k
-    return j
+def _first(keys, key):
+    """Return the first place of a key."""
+    nowhere = keys.dtype.type(len(keys))
+    place = nowhere
+    for k in range(len(keys)):
+        here = keys.dtype.type(k) if keys[k] == key else nowhere
+        place = here if here < place else place
+    return place
 
 
 @njit(cache=True, nogil=True)
@@ -195,29 +149,45 @@ def _take_step(i, j, free, beta, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps):
+def _gather(source, index, i, row):
+    chosen = source[index[i]]
+    for k in range(len(index)):
+        row[k] = chosen[index[k]]
+
+
+@njit(cache=True, nogil=True)
+def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps, source, index, have):
     """Take up to ``max_steps`` steps; return (steps, violation), violation ≤ tol at the end.
 
     The points are the first len(e) rows and columns of K. A step moves the point i that most wants
     to go up and its best partner j down by the same amount (second-order working set selection).
+    Unless ``index`` is empty, row i of K is gathered from the rows and columns ``index`` of
+    ``source`` when it is first used, and ``have[i]`` is set.
     """
     m = len(e)
-    _, first = _top(e, up)
-    i = _argmax_sum(e, up, first)
+    keys = _room_for_keys(e)
+    Ki = K[0, :m]
+    i = _first(keys, _move(e, up, diagonal, diagonal, e.dtype.type(0), keys))
     violation = np.float64(BIG)
     for n in range(max_steps):
         high = e[i] + up[i]
         Ki = K[i, :m]
-        gain, first, worst = _top_gain(e, down, Ki, diagonal[i], diagonal, high)
+        if len(index) > 0 and not have[i]:
+            _gather(source, index, i, Ki)
+            have[i] = True
+        gain, worst = _gain(e, down, Ki, diagonal[i], diagonal, high, keys)
         violation = np.float64(worst)
-        if violation <= tol or not gain > 0:
+        if violation <= tol or not as_float(gain) > 0:
             return n, violation
-        j = _argmax_gain(e, down, Ki, diagonal[i], diagonal, high, first)
+        j = _first(keys, gain)
+        Kj = K[j, :m]
+        if len(index) > 0 and not have[j]:
+            _gather(source, index, j, Kj)
+            have[j] = True
         curvature = np.float64(diagonal[i]) + diagonal[j] - 2.0 * Ki[j]
         free = (np.float64(high) - e[j] - down[j]) / max(curvature, TINY)
         step = _take_step(i, j, free, beta, lo, hi)
         set_masks(i, beta, lo, hi, eps, up, down)
         set_masks(j, beta, lo, hi, eps, up, down)
-        _, first = _move_and_top(e, up, Ki, K[j, :m], e.dtype.type(step))
-        i = _argmax_sum(e, up, first)
+        i = _first(keys, _move(e, up, Ki, Kj, e.dtype.type(step), keys))
     return max_steps, violation

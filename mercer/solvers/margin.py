@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from mercer.certify import duality_gap
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers.polish import polish
+from mercer.solvers.dense import ROUNDS, DenseMatrix, solve_dense, solve_to_gap
 from mercer.solvers.smo import Limits, SmoState, solve_smo
 
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear
-POLISH_UP_TO = 1000  # points; small problems are solved to rounding
-SETTLED = 1e-9  # violation at which a small problem is solved to rounding
-ROUNDS = 8  # of tightening the tolerance until the duality gap is small too
-SMALL_ROUNDS = 300  # turns of pairwise and of Newton steps, which together beat bad conditioning
+# points whose kernel values are all computed; float64 is asked for where the problem is hard, and
+# then Newton steps are worth the memory
+DENSE_UP_TO = {np.dtype(np.float32): 2500, np.dtype(np.float64): 6000}
+CHEAP = 300  # operations for a kernel value; costlier ones are computed only where needed
 
 
 def solve_margin(
@@ -30,6 +31,7 @@ def solve_margin(
     limits: Limits | None = None,
     start: SmoState | None = None,
     exact: Callable[[], Gram] | None = None,
+    values: Callable[[], np.ndarray] | None = None,
     about: str = "",
 ) -> Solution:
     """Solve a margin problem on some points of a Gram matrix, and prove it.
@@ -45,6 +47,9 @@ def solve_margin(
         The points of the problem.
     exact : callable, default=None
         Returns a float64 Gram of the same points that is fit for a solve, if it comes to that.
+    values : callable, default=None
+        Returns the kernel values among the points as an array, in the precision of K, in place of
+        ``K.among(index)``.
 
     Returns
     -------
@@ -54,56 +59,53 @@ def solve_margin(
     limits = limits or Limits()
     state = start or SmoState(np.zeros(len(index)), problem.z)
     proof, target = K.in_double(), tol
-    small = len(index) <= POLISH_UP_TO
-    for number in range(SMALL_ROUNDS if small else ROUNDS):
-        turn = limits.for_steps(state.steps, 20 * len(index) + 1000) if small else limits
-        state, target = _solve_to_gap(K, index, problem, tol, target, turn, state)
-        limits.interrupted |= turn.interrupted
-        state.e, drift, checked = _exact_residuals(proof, index, problem, state)
-        stopped = limits.stopped(state.steps) or state.status is Status.NOT_SEPARABLE
-        if not stopped and small:
-            state.beta, state.e = polish(proof, index, problem, state.beta, state.e)
+    for _ in range(ROUNDS):
+        dense = is_dense(K, len(index), limits.memory)
+        matrix = DenseMatrix.of(values() if values else K.among(index)) if dense else None
+        state, target = solve_to_gap(
+            partial(_solve, K, matrix, index, problem, limits), problem, tol, target, state
+        )
+        if matrix is not None and matrix.K.dtype == np.float64:
+            e, checked = problem.z - matrix.K @ state.beta, len(index)
+        else:
+            e, checked = _exact_residuals(proof, index, problem, state)
+        drift, state.e = float(np.abs(e - state.e).max()), e
         extra = {"checked": checked, "steps": state.steps, "storage": K.storage}
         certificate = duality_gap(
             state.beta, state.e, problem, tolerance=tol, about=about, extra=extra
         )
-        pair = certificate.kkt["pair"]
-        patient = small and number < 3 and K.dtype == np.float64
-        settled = pair < SETTLED or not patient
-        if stopped or (certificate.ok and settled):
+        stopped = limits.stopped(state.steps) or state.status is Status.NOT_SEPARABLE
+        if stopped or certificate.ok:
             break
         stalled = state.status is Status.STALLED
         if K.dtype == np.float32 and (stalled or drift > 0.05 * target) and exact is not None:
-            K = exact()
+            K, values = exact(), None
         elif stalled:
             break
-        elif not small:
+        else:
             target *= 0.3
-        elif state.status.ok:  # else the turn was over, and Newton's steps have moved the rest
-            target = min(0.3 * target, 0.1 * pair)
     b, _ = problem.offset(state.beta, state.e)
     status = _status(state.status, certificate, limits.stopped(state.steps))
     return Solution(state.beta, status, certificate, intercept=b, state=state)
 
 
-def _solve_to_gap(
+def is_dense(K: Gram, n: int, memory: int) -> bool:
+    """Tell whether a problem on n points has all its kernel values in one matrix."""
+    return n <= DENSE_UP_TO[K.dtype] and K.work <= CHEAP and DenseMatrix.nbytes(n) <= memory
+
+
+def _solve(
     K: Gram,
+    matrix: DenseMatrix | None,
     index: np.ndarray,
     problem: MarginProblem,
-    tol: float,
-    target: float,
     limits: Limits,
+    target: float,
     state: SmoState,
-) -> tuple[SmoState, float]:
-    """Lower the violation until the gap, by the solver's own residuals, is small as well."""
-    for _ in range(ROUNDS):
-        state = solve_smo(K, index, problem, target, limits, state)
-        estimate = duality_gap(state.beta, state.e, problem, tolerance=0.95 * tol)
-        small = len(index) <= POLISH_UP_TO  # Newton's steps will do the rest
-        if small or estimate.relative_gap <= estimate.tolerance or not state.status.ok:
-            break
-        target *= max(0.1, min(0.7, 0.8 * tol / estimate.relative_gap))
-    return state, target
+) -> SmoState:
+    if matrix is not None:
+        return solve_dense(matrix, problem, target, limits, state)
+    return solve_smo(K, index, problem, target, limits, state)
 
 
 def _status(ended: Status, certificate: Certificate, stopped: Status | None) -> Status:
@@ -114,8 +116,8 @@ def _status(ended: Status, certificate: Certificate, stopped: Status | None) -> 
 
 def _exact_residuals(
     K: Gram, index: np.ndarray, problem: MarginProblem, state: SmoState
-) -> tuple[np.ndarray, float, int]:
-    """Return z − Kβ in float64, how far the solver's residuals were off, and the points checked.
+) -> tuple[np.ndarray, int]:
+    """Return z − Kβ in float64, and the number of points that were recomputed.
 
     In large problems a point with β = 0 whose float32 residual keeps clear of the margin by far
     more than float32 is off anywhere else is not recomputed: its loss is 0 either way.
@@ -123,19 +125,17 @@ def _exact_residuals(
     beta, z = state.beta, problem.z
     support = np.flatnonzero(beta)
     if not len(support):
-        return z.astype(np.float64), 0.0, len(z)
+        return z.astype(np.float64), len(z)
     check = np.ones(len(z), bool)
     if len(z) * len(support) * K.work > CHECK_ALL:
         b, _ = problem.offset(beta, state.e)
         check = ~problem.clear(beta, state.e - b, CLEARANCE)
     e = state.e.copy()
     _recompute(K, index, z, beta, support, check, e)
-    drift = float(np.abs(e - state.e).max())
-    if not check.all() and drift > 0.1 * CLEARANCE:
+    if not check.all() and np.abs(e - state.e).max() > 0.1 * CLEARANCE:
         _recompute(K, index, z, beta, support, ~check, e)
         check[:] = True
-        drift = float(np.abs(e - state.e).max())
-    return e, drift, int(check.sum())
+    return e, int(check.sum())
 
 
 def _recompute(

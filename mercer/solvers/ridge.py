@@ -1,17 +1,27 @@
-"""The regularised linear system of kernel ridge regression, by Cholesky."""
+"""The regularised linear system of kernel ridge regression."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dlange, dpocon
 
+from mercer._array import SMALL, parse_memory
 from mercer.certify import relative_residual
 from mercer.gram import Gram, fresh_array
 from mercer.result import Certificate, Solution, Status
+from mercer.solvers import _lapack
+from mercer.solvers._dense_factors import CholeskyForm, norm_of_symmetric
+from mercer.solvers._scaled import ScaledSystem, refine, scaled_matrix
+from mercer.solvers.ridge_cg import solve_ridge_cg
+
+SINGLE_FROM = 1000  # points; below, float64 is as fast
+STEPS = 8  # of refinement, before float32 is given up
+GOAL = 0.01  # of the tolerance: how far the refinement goes before the proof
 
 
 def solve_ridge(
@@ -26,8 +36,14 @@ def solve_ridge(
     """Solve (K + diag(ridge)) α + 1bᵀ = Y with 1ᵀα = 0 (without intercept: b = 0).
 
     These are the optimality conditions of min Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + λ‖f‖² for ridge = λ/w.
-    The factor is Cholesky's; where K + diag(ridge) is not positive definite, or singular to working
-    precision, an eigendecomposition gives the solution of least norm.
+    The first of these that serves:
+
+    1. conjugate gradients on products with K (`solve_ridge_cg`), if a factor does not fit into the
+       budget;
+    2. Cholesky in float32 and a few steps of refinement in float64, from 1,000 stored points on;
+    3. Cholesky in float64;
+    4. an eigendecomposition, where K + diag(ridge) is not positive definite, or singular to working
+       precision: it gives the solution of least norm.
 
     Parameters
     ----------
@@ -43,7 +59,15 @@ def solve_ridge(
     Solution
         ``value`` has shape (n, t), ``intercept`` shape (t,).
     """
+    if not _fits(8 * len(Y) ** 2, memory):
+        return solve_ridge_cg(
+            K, Y, ridge, fit_intercept=fit_intercept, tolerance=tolerance, memory=memory
+        )
     system = _System(K, Y, ridge, fit_intercept, tolerance)
+    if len(Y) >= SINGLE_FROM and K.holds_array and ridge.min() > 0:
+        refined = system.refined_from_single(memory)
+        if refined is not None:
+            return refined
     try:
         solution = system.solve(_by_cholesky, memory)
     except LinAlgError:  # not positive definite
@@ -52,6 +76,12 @@ def solve_ridge(
     if singular and not solution.certificate.ok:  # the factor is noise
         return system.solve(_by_eigenvalues, memory)
     return solution
+
+
+def _fits(needed: int, memory: Any) -> bool:
+    if memory is None and needed < SMALL:  # not worth asking how much is free
+        return True
+    return needed <= parse_memory(memory)
 
 
 class _Factor(NamedTuple):
@@ -79,6 +109,27 @@ class _System(NamedTuple):
         certificate = self._prove(alpha, b, factor.condition)
         return Solution(alpha, _status(factor, certificate.ok), certificate, intercept=b)
 
+    def refined_from_single(self, memory: Any) -> Solution | None:
+        """Return the solution by a float32 factor, or None if that is too coarse."""
+        K, lam = self.K.toarray(), float(self.ridge.min())
+        stored = K.dtype == np.float64 and (K.flags.c_contiguous or K.flags.f_contiguous)
+        product = partial(_lapack.matmul, K) if stored else self.K.__matmul__
+        system = ScaledSystem(product, self.Y, lam / self.ridge, self.fit_intercept)
+        _require_finite(system.raw_apply(system.root[None]))
+        A, s, _ = scaled_matrix(K, np.arange(len(K)), system, np.float32, memory=memory)
+        norm = norm_of_symmetric(A) + s * lam
+        factor = CholeskyForm(A, s * lam)
+        X, done = refine(system, np.array([lam]), factor, goal=GOAL * self.tolerance, steps=STEPS)
+        if not done.all():
+            return None
+        alpha = (X[0] * system.root).T
+        b = system.intercept(product(np.asfortranarray(alpha)).T)
+        certificate = self._prove(alpha, b, factor.condition(norm))
+        if not certificate.ok:
+            return None
+        stats = {"factor": "float32"}
+        return Solution(alpha, Status.OPTIMAL, certificate, intercept=b, stats=stats)
+
     def _residual(self, alpha: np.ndarray, b: np.ndarray) -> np.ndarray:
         return self.Y - b - (self.K @ alpha) - self.ridge[:, None] * alpha
 
@@ -92,6 +143,14 @@ class _System(NamedTuple):
             condition=condition,
             tolerance=self.tolerance,
             fit_intercept=self.fit_intercept,
+        )
+
+
+def _require_finite(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "the Gram matrix has values that are not finite: the kernel overflows on X; rescale X "
+            "or use kernel.normalized()"
         )
 
 

@@ -12,10 +12,11 @@ activated. A point that never violates its condition never has its kernel row co
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._scratch import scratch
 from mercer.gram import Gram, combine_rows
 from mercer.margin import MarginProblem
 from mercer.result import Status
@@ -24,6 +25,9 @@ from mercer.solvers import _smo_loops as loops
 SECONDS_BETWEEN_CHECKS = 0.05  # compiled loops come back this often for Ctrl-C and the clock
 HULLS_MEET = 1e-7  # squared distance of hulls, relative to k(x, x), that counts as none
 ALL_ACTIVE = 1000  # so few points are all active from the start
+# relative gain in one go of the loop that is only rounding: errors of many residuals cancel
+NOTHING = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 4e-16}
+NOT_GATHERED = np.empty(0, np.int64), np.empty(0, np.bool_)  # the compact matrix is filled already
 
 
 @dataclass
@@ -41,10 +45,9 @@ class Limits:
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         return cls(max_iter, deadline, memory=memory)
 
-    def for_steps(self, done: int, more: int) -> Limits:
-        """Return these limits for one turn of ``more`` steps."""
-        most = done + more if self.max_iter < 0 else min(self.max_iter, done + more)
-        return replace(self, max_iter=most)
+    def interrupt(self) -> None:
+        """Ask all solves under these limits to end with the best so far."""
+        self.interrupted = True
 
     def stopped(self, steps: int) -> Status | None:
         """Return why to stop now, or None to go on."""
@@ -156,14 +159,14 @@ class _Run:
         self.active = np.concatenate([self.active, new])
         self.is_active[new] = True
         if old == 0 and total == len(self.index):
-            self.compact = self.K.fresh(self.index).toarray()  # it is only read
+            self.compact = self.K.among(self.index)
             return
         if total > len(self.compact):
             # room for half of the points at once: only rows that are written take memory, and
             # copying to a larger place would touch twice as much
             half = min(len(self.index) // 2, self.most_active)
             size = half if total <= half else min(len(self.index), max(total, int(1.5 * old)))
-            grown = np.empty((size, size), self.K.dtype)
+            grown = scratch((size, size), self.K.dtype)
             grown[:old, :old] = self.compact[:old, :old]
             self.compact = grown
         block = self.K._block(self.index[new], self.index[self.active])
@@ -191,17 +194,18 @@ class _Run:
                 left = limits.max_iter - self.steps - taken
                 room = chunk if limits.max_iter < 0 else min(chunk, left)
                 steps, violation = loops.run(
-                    self.compact, diagonal, e, up, down, beta, lo, hi, self.eps, tol, room
-                )
+                    self.compact, diagonal, e, up, down, beta, lo, hi, self.eps, tol, room,
+                    self.compact, *NOT_GATHERED,
+                )  # fmt: skip
                 taken += steps
                 if violation <= tol or steps < room:
                     break
                 stop = limits.stopped(self.steps + taken)
                 # steps that gain nothing but rounding would go on for ever
                 before, gained = gained, _dual_value(beta, p.z[a], e, p.eps)
-                if gained - before <= 2 * np.finfo(dtype).eps * abs(gained):
+                if gained - before <= NOTHING[dtype] * abs(gained):
                     self.status = stop = stop or Status.STALLED
-                if self.hard and _hulls_meet(beta, p.z[a] - e, diagonal):
+                if self.hard and hulls_meet(beta, p.z[a] - e, diagonal):
                     self.status = stop = Status.NOT_SEPARABLE
         finally:  # Ctrl-C keeps what has been reached
             self._set_beta(beta)
@@ -231,7 +235,7 @@ def _dual_value(beta: np.ndarray, z: np.ndarray, e: np.ndarray, eps: float) -> f
     return float(0.5 * (beta @ (z + e)) - eps * np.abs(beta).sum())
 
 
-def _hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:
+def hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:
     """Tell whether β, which grows without bound, shows that the classes' hulls meet.
 
     2‖Σβφ‖ / Σ|β| is the distance of two points of the hulls.

@@ -149,7 +149,7 @@ def test_a_small_array_is_not_worth_a_question(monkeypatch):
         allocate((10_000, 10_000), np.float64)
 
 
-@pytest.mark.parametrize("machine", [KernelRidge(memory="1kB"), KernelPCA(memory="1kB")])
+@pytest.mark.parametrize("machine", [KernelRidge(memory="100B"), KernelPCA(memory="1kB")])
 def test_estimators_pass_their_budget_on(machine):
     rows = table(50, 2)
     with pytest.raises((ValueError, MemoryError), match=r"memory|budget"):

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC
 from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Polynomial
-from mercer.solvers import smo
+from mercer.solvers import dense
 from tests.cases import shared_letters, table, two_classes
 
 X, SIGN = two_classes(60)
@@ -232,7 +232,7 @@ def test_ctrl_c_inside_the_loop_is_said(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(smo.loops, "run", interrupted)
+    monkeypatch.setattr(dense.loops, "solve", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert SVC().fit(X, SIGN).status_ == "interrupted"
 

@@ -121,8 +121,3 @@ def test_a_matrix_of_zeros():
 def test_a_matrix_that_is_not_symmetric_is_never_called_solved():
     solution = solve_ridge(gram(Precomputed(), table(6, 6)), table(6, 1, seed=1), np.ones(6))
     assert not solution.status.ok
-
-
-def test_the_budget_is_respected():
-    with pytest.raises(MemoryError, match=r"15×15 float64 takes 1\.8 kB, the budget is 1 kB"):
-        solve_ridge(gram(RBF(), X), Y, ONE, memory="1kB")

@@ -33,7 +33,7 @@ def dual(beta):
 def as_if_large(monkeypatch):
     """Make 300 points a large problem: few are active, rows in float32, no Newton steps."""
     monkeypatch.setattr(smo, "ALL_ACTIVE", 40)
-    monkeypatch.setattr(margin, "POLISH_UP_TO", 0)
+    monkeypatch.setattr(margin, "DENSE_UP_TO", dict.fromkeys(margin.DENSE_UP_TO, 0))
     monkeypatch.setattr(margin, "CHECK_ALL", 0)
     monkeypatch.setattr(_margin, "EXACT_UP_TO", 40)
 
@@ -123,7 +123,7 @@ def test_ctrl_c_keeps_what_has_been_reached(monkeypatch):
     compiled = smo.loops.run
 
     def interrupted(*args):
-        compiled(*args[:-1], 30)
+        compiled(*args[:10], 30, *args[11:])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(smo.loops, "run", interrupted)

@@ -1,0 +1,127 @@
+"""Statistics of one sample, computed once and read by every kernel on it.
+
+Squared distances serve every γ, inner products every degree: of each further kernel only the
+elementwise part is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mercer._array import allocate, run_tiles
+from mercer.kernels.base import Kernel
+from mercer.kernels.sample import STATISTICS, Pair, Sample
+from mercer.kernels.tiles import (
+    Tile,
+    _working_dtype,
+    count_workers,
+    fill_tiles,
+    tile_grid,
+)
+from mercer.kernels.vector import VectorKernel
+
+
+class SharedStatistics:
+    """The Gram matrices of many kernels on one sample, from statistics that are kept.
+
+    Parameters
+    ----------
+    X : Sample
+        The rows.
+    dtype : float32 or float64
+        The precision of statistics and Gram matrices.
+    statistics : iterable of str
+        Which statistics to keep, once a kernel has asked for them; a kernel that needs others is
+        computed as usual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import RBF
+    >>> from mercer.kernels.sample import Sample
+    >>> from mercer.kernels.shared import SharedStatistics
+    >>> shared = SharedStatistics(Sample(np.eye(2)), np.float64, ["squared_distance"])
+    >>> shared.gram(RBF(gamma=0.5)).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    def __init__(self, X: Sample, dtype: Any, statistics: Iterable[str] = ()):
+        self.X, self.dtype, self.statistics = X, np.dtype(dtype), frozenset(statistics)
+        self._stored: dict[str, np.ndarray] = {}
+
+    def statistic(self, name: str) -> np.ndarray:
+        """Return a statistic of all pairs of rows, computed once."""
+        if name not in self._stored:
+            self._stored[name] = self._compute(name)
+        return self._stored[name]
+
+    def _compute(self, statistic: str) -> np.ndarray:
+        kernel = _RAW[statistic]()
+        # float32 has no room for the statistics of very large or small rows
+        dtype = _working_dtype(kernel, self.X, self.X, self.dtype)
+        out = allocate((len(self.X), len(self.X)), dtype)
+        fill_tiles(kernel, self.X, self.X, out)
+        return out
+
+    def gram(self, kernel: Kernel, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the values of a bound kernel on all pairs of rows."""
+        if out is None:
+            out = allocate((len(self.X), len(self.X)), self.dtype)
+        used = set(kernel._uses()) & set(STATISTICS)
+        if not used or not used <= self.statistics:
+            fill_tiles(kernel, self.X, self.X, out)
+            return out
+        for name in sorted(used):
+            self.statistic(name)
+        self._fill(kernel, out)
+        return out
+
+    def _fill(self, kernel: Kernel, out: np.ndarray) -> None:
+        X, uses, mirror = self.X, kernel._uses(), kernel.symmetric
+        work = _working_dtype(kernel, X, X, out.dtype)
+        workers = count_workers(kernel, X, X)
+        tiles = tile_grid(len(X), len(X), mirror, workers)
+        size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
+        buffers = [np.empty(size, work) for _ in range(min(workers, len(tiles)))]
+
+        def compute(tile: Tile, worker: int) -> None:
+            rows, columns = tile
+            stored = {name: values[tile] for name, values in self._stored.items()}
+            pair = _StoredPair(X[rows], X[columns], uses, work, stored)
+            n, m = pair.shape
+            values = buffers[worker][: n * m].reshape(n, m)
+            kernel._fill(pair, values)
+            out[tile] = values
+            if mirror and columns.start > rows.start:
+                out[columns, rows] = values.T
+
+        run_tiles(compute, tiles, workers)
+
+
+class _StoredPair(Pair):
+    """A pair of samples whose statistics are copied from what is kept."""
+
+    def __init__(self, X: Sample, Y: Sample, uses: Any, dtype: Any, stored: dict[str, np.ndarray]):
+        super().__init__(X, Y, uses, dtype)
+        self._stored = stored
+
+    def fill(self, statistic: str, out: np.ndarray) -> None:
+        out[...] = self._stored[statistic]
+
+
+class _Raw(VectorKernel):
+    """A statistic as it is, without an epilogue."""
+
+    def epilogue(self, values: np.ndarray) -> None:
+        pass
+
+
+def _raw(name: str) -> type[_Raw]:
+    return type(f"_Raw_{name}", (_Raw,), {"statistic": name})
+
+
+_RAW = {name: _raw(name) for name in STATISTICS}

@@ -1,0 +1,225 @@
+"""Fitting of classifiers by margin problems: labels, bounds, one problem a pair of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations, groupby, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._array import n_threads, run_tiles
+from mercer.gram import Gram, PairBlocks
+from mercer.kernels.sample import Sample
+from mercer.machines._margin import MarginEstimator
+from mercer.machines._pairs import combined, store_pair
+from mercer.machines.probability import fit_slopes, held_out_values
+from mercer.margin import MarginProblem
+from mercer.result import Solution, Status
+from mercer.solvers import Limits, SmoState, is_dense, solve_margin
+
+SIDE_BY_SIDE = 500  # points; with fewer a second thread costs more than it saves
+
+
+class Training(NamedTuple):
+    """Sorted training data: points of class c are ``edges[c]:edges[c+1]`` (or listed)."""
+
+    K: Gram
+    points: list[np.ndarray]  # positions of each class in K, increasing
+    weight: np.ndarray  # of each position
+    order: np.ndarray  # positions → rows of X
+    sample: Sample
+    edges: np.ndarray
+
+
+class MarginClassifier(MarginEstimator):
+    """What turns labels into margin problems, and their solutions into a fitted machine."""
+
+    C: float
+    lam: float | None
+    class_weight: Any
+    multiclass: str
+    classes_: np.ndarray
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Check the input, sort it by class, and set up the Gram matrix."""
+        self._validate_params()
+        sample, y, weight = self._fit_rows(X, y, sample_weight)
+        codes = self._codes_of(y)
+        bounds = self._bounds(y, codes, weight)
+        counts = np.bincount(codes)
+        edges = np.concatenate([[0], np.cumsum(counts)])
+        if self._pairwise:  # a given matrix stays where it is
+            order = np.arange(len(codes))
+            points = [np.flatnonzero(codes == c) for c in range(len(counts))]
+        else:
+            order = np.argsort(codes, kind="stable")
+            points = [np.arange(a, b) for a, b in pairwise(edges)]
+            sample = Sample(sample[order].data)
+        K = self._gram(sample, edges, None if np.isfinite(bounds).all() else np.float64)
+        return Training(K, points, bounds[order], order, sample, edges)
+
+    def _codes_of(self, y: np.ndarray) -> np.ndarray:
+        """Find the classes; return the number of each label's class."""
+        if y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
+            check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
+            )
+        return codes
+
+    def _bounds(self, y: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the bound of each point's coefficient: C, or 1/(2nλ), times its weights."""
+        share = weight
+        if self.class_weight is not None:
+            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            share = weight * factors[codes]
+        C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * weight.sum())
+        bounds = C * share if np.isfinite(C) else np.where(weight > 0, C, 0.0)
+        used = np.unique(codes[bounds > 0])
+        if len(used) < len(self.classes_):
+            missing = np.setdiff1d(np.arange(len(self.classes_)), used)
+            raise ValueError(f"class {self.classes_[missing[0]]!r} has only weights of zero")
+        return bounds
+
+    def _problems(self) -> list[tuple[int, int]]:
+        """Return the pairs (class of sign +1, class of sign −1); −1 stands for all others."""
+        k = len(self.classes_)
+        if k == 2:
+            return [(1, 0)]
+        if self.multiclass == "ovo":
+            return list(combinations(range(k), 2))
+        return [(c, -1) for c in range(k)]
+
+    def _solve(
+        self,
+        training: Training,
+        limits: Limits,
+        starts: list[SmoState] | None = None,
+        ratio: float = 1.0,
+    ) -> list[Solution]:
+        """Solve all problems; ``starts`` hold the solutions for C / ratio."""
+        pairs = self._problems()
+        solutions: list[Solution | None] = [None] * len(pairs)
+        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
+
+        def solve(number: int, worker: int = 0, values: Any = None) -> None:
+            plus, minus = pairs[number]
+            index, sign = self._points_of(training, plus, minus)
+            start = None if starts is None else starts[number].scaled(sign, ratio)
+            solution = solve_margin(
+                training.K,
+                index,
+                MarginProblem.classify(sign, training.weight[index]),
+                tol=self.tol,
+                limits=limits,
+                start=start,
+                exact=exact,
+                values=values,
+                about=self._name(plus, minus),
+            )
+            if solution.status is Status.NOT_SEPARABLE:
+                raise ValueError(
+                    f"C=inf asks for a hard margin, but the classes cannot be separated with "
+                    f"{self.kernel_!r} ({self._name(plus, minus)}): choose a finite C"
+                )
+            solutions[number] = solution
+
+        try:
+            self._in_threads(solve, training, limits)
+        except KeyboardInterrupt:
+            limits.interrupt()
+        for number in range(len(pairs)):
+            if solutions[number] is None:  # interrupted: the start is the best so far
+                solve(number)
+        return solutions  # type: ignore[return-value]
+
+    def _in_threads(self, solve: Callable[..., None], training: Training, limits: Limits) -> None:
+        """Solve all problems, side by side where their kernel values fit into memory."""
+        pairs, K = self._problems(), training.K
+        sizes = [len(points) for points in training.points]
+        largest = len(training.order) if min(pairs)[1] < 0 else sum(sorted(sizes)[-2:])
+        few = len(training.order) < SIDE_BY_SIDE
+        if few or not is_dense(K, largest, limits.memory // (2 * n_threads())):
+            for number in range(len(pairs)):
+                solve(number)
+            return
+        if not self._by_pairs or K.keeps_rows or not self._blocks_fit(sizes, K, limits.memory):
+            run_tiles(solve, range(len(pairs)), n_threads(), limits.interrupt)
+            return
+        blocks = PairBlocks(K, training.points)
+        for first, numbers in groupby(range(len(pairs)), key=lambda number: pairs[number][0]):
+            blocks.start(first)
+
+            def solve_pair(number: int, worker: int) -> None:
+                solve(number, values=lambda: blocks.matrix(*pairs[number]))
+
+            run_tiles(solve_pair, list(numbers), n_threads(), limits.interrupt)
+
+    @staticmethod
+    def _blocks_fit(sizes: list[int], K: Gram, memory: int) -> bool:
+        return PairBlocks.nbytes(sizes, K.dtype.itemsize) <= memory // 2
+
+    def _calibrate(self, training: Training, limits: Limits) -> np.ndarray:
+        """Return the slopes of each problem's probabilities from held-out decision values."""
+        slopes = []
+        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
+        for plus, minus in self._problems():
+            index, sign = self._points_of(training, plus, minus)
+            weight = training.weight[index]
+            held_out = held_out_values(training.K, index, sign, weight, self.tol, limits, exact)
+            share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
+            slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
+        return np.array(slopes)
+
+    @staticmethod
+    def _points_of(training: Training, plus: int, minus: int) -> tuple[np.ndarray, np.ndarray]:
+        if minus < 0:
+            index = np.arange(len(training.order))
+        else:
+            index = np.sort(np.concatenate([training.points[plus], training.points[minus]]))
+        sign = np.full(len(training.order), -1.0)
+        sign[training.points[plus]] = 1.0
+        return index, sign[index]
+
+    def _name(self, plus: int, minus: int) -> str:
+        rest = "the rest" if minus < 0 else self.classes_[minus]
+        return f"{self.classes_[plus]} against {rest}"
+
+    def _finish(self, training: Training, solutions: list[Solution]) -> None:
+        """Store the fitted machine."""
+        n_rows = len(self.classes_) - 1 if self._by_pairs else len(solutions)
+        coefs = np.zeros((n_rows, len(training.order)))
+        for number, (plus, minus) in enumerate(self._problems()):
+            row = np.zeros(len(training.order))
+            row[self._points_of(training, plus, minus)[0]] = solutions[number].value
+            if self._by_pairs:
+                store_pair(coefs, row, training.points, plus, minus)
+            else:
+                coefs[number] = row
+        used = np.flatnonzero(coefs.any(axis=0))
+        code = np.empty(len(training.order), np.intp)
+        for c, points in enumerate(training.points):
+            code[points] = c
+        used = used[np.argsort(code[used], kind="stable")]
+        self.n_support_ = np.bincount(code[used], minlength=len(self.classes_)).astype(np.int32)
+        self._keep_support(training.sample, used)
+        self.support_ = training.order[used].astype(np.int32)
+        self.dual_coef_ = coefs[:, used]
+        self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
+        self.n_iter_ = np.array([s.state.steps for s in solutions])
+        norms = np.array([s.certificate.squared_norm for s in solutions])
+        margins = np.divide(
+            1.0, np.sqrt(np.abs(norms)), out=np.full(len(norms), np.inf), where=norms > 0
+        )
+        self.margin_ = margins[0] if len(margins) == 1 else margins
+        self._accept(combined(solutions))
+
+    @property
+    def _by_pairs(self) -> bool:
+        return self.multiclass == "ovo" and len(self.classes_) > 2

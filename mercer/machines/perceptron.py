@@ -1,0 +1,221 @@
+"""The perceptron for any kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._array import parse_memory
+from mercer._estimator import ProvedEstimator
+from mercer.gram import gram
+from mercer.kernels import Linear, Precomputed
+from mercer.kernels.base import PSD
+from mercer.kernels.sample import Sample
+from mercer.kernels.tiles import TILE
+from mercer.machines._margin import MarginEstimator
+from mercer.result import Certificate, Solution, Status
+from mercer.solvers.perceptron import AHEAD, ColumnScores, RowScores, solve_perceptron
+
+DENSE_UP_TO = 1000  # points whose whole Gram matrix is computed at once
+
+
+class Perceptron(ClassifierMixin, MarginEstimator):
+    """Rosenblatt's perceptron: f(x) = Σᵢ αᵢ yᵢ k(x, xᵢ) + b, where αᵢ counts the mistakes on xᵢ.
+
+    Points are visited in epochs; one with y f(x) ≤ 0 adds y k(·, x) to f and y to b. It stops
+    after an epoch without a mistake: the classes are separated. Novikoff's theorem bounds the
+    updates by (R/ρ)², R² = max k(x, x) + 1 (without offset: + 0), for every margin ρ that some
+    function of norm 1 has. Several classes are one against the rest. There are no sample weights:
+    a repeated point is visited twice, which no factor of its update imitates.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable, default="linear"
+        The kernel; rows of its Gram matrix are computed for points that are mistaken, and none for
+        the linear kernel.
+    max_iter : int, default=1000
+        Most epochs of each problem.
+    fit_intercept : bool, default=True
+        Whether there is an offset b.
+    averaged : bool, default=False
+        Whether the fitted function is the average over all visits, which is less shaky where
+        classes overlap; it may be wrong on points that the last function has right.
+    shuffle : bool, default=True
+        Whether each epoch takes the points in a new random order.
+    random_state : int, RandomState instance or None, default=None
+        Decides the orders.
+    memory : int, str or None, default=None
+        Byte budget of kernel rows; None is half of the free memory.
+    time_limit : float or None, default=None
+        Seconds for the whole fit; then what has been reached is kept, with a warning.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, intercept_, coef_
+        As in `SVC`: a row of coefficients αᵢyᵢ for each problem; ``coef_`` for the linear kernel.
+    certificate_ : Certificate
+        That the last function has no mistake: ``updates`` and their ``bound`` (R/margin)²,
+        ``margin`` ≤ the best margin ≤ ``margin_limit``, ``radius`` R; of several classes sums and
+        worst values, and each problem's own in ``problems``.
+    n_iter_ : int
+        Epochs of the longest problem.
+
+    Examples
+    --------
+    >>> from mercer import Perceptron
+    >>> model = Perceptron("rbf", random_state=0).fit([[0.0], [1.0], [2.0]], ["in", "out", "in"])
+    >>> model.predict([[0.1], [1.1]]).tolist(), model.certificate_.mistakes
+    (['in', 'out'], 0)
+    >>> model.certificate_.updates <= model.certificate_.bound
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **MarginEstimator._parameter_constraints,
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "averaged": ["boolean"],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        *,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        averaged: bool = False,
+        shuffle: bool = True,
+        random_state: Any = None,
+        memory: int | str | None = None,
+        time_limit: float | None = None,
+    ):
+        self.kernel = kernel
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.averaged = averaged
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.memory = memory
+        self.time_limit = time_limit
+
+    # ------------------------------------------------------------ fit
+    def fit(self, X: Any, y: Any) -> Perceptron:
+        """Fit the machine to rows X and labels y."""
+        self._validate_params()
+        sample, y, _ = self._fit_rows(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
+            )
+        solutions = self._solve(sample, codes)
+        coefs = np.array([s.value for s in solutions])
+        used = np.flatnonzero(coefs.any(axis=0))
+        self._keep_support(sample, used)
+        self.dual_coef_ = coefs[:, used]
+        self.intercept_ = coefs.sum(axis=1) * self.fit_intercept
+        self.n_iter_ = max(s.stats["epochs"] for s in solutions)
+        self._accept(_together(solutions))
+        return self
+
+    def _solve(self, sample: Sample, codes: np.ndarray) -> list[Solution]:
+        scores, limits, n = self._scores(sample), self._limits(), len(codes)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        solutions = []
+        for c in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
+            solution = solve_perceptron(
+                scores,
+                np.where(codes == c, 1.0, -1.0),
+                _orders(n, seed if self.shuffle else None),  # the same for each class
+                limits=limits,
+                averaged=self.averaged,
+                psd=self.kernel_.definiteness == PSD,
+                about=f"{self.classes_[c]} against the rest, {n} points",
+            )
+            solutions.append(solution)
+        return solutions
+
+    def _scores(self, sample: Sample) -> ColumnScores | RowScores:
+        """Choose how the scores of all points are kept."""
+        offset = float(self.fit_intercept)
+        if isinstance(self.kernel_, Linear):
+            return ColumnScores(sample.data, offset + self.kernel_.bias)
+        budget, n = parse_memory(self.memory) // 2, len(sample)
+        quick = self.kernel_.releases_gil
+        if isinstance(self.kernel_, Precomputed) or (quick and n <= DENSE_UP_TO):
+            storage = "auto"
+        else:
+            storage = "blocked" if 8 * min(n, TILE) ** 2 <= budget else "cached"
+        K = gram(self.kernel_, sample, storage=storage, memory=budget, dtype=np.float64)
+        return RowScores(K, offset, budget, AHEAD if quick else 1)
+
+    def _accept(self, solution: Solution) -> None:
+        # the proof needs no convexity: that the classes are separated can be seen
+        ProvedEstimator._accept(self, solution)
+
+    # ------------------------------------------------------------ use
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x): shape (m,) for two classes, positive for ``classes_[1]``; else (m, k)."""
+        rows = self._new_rows(X)
+        if isinstance(self.kernel_, Linear):
+            offset = self.intercept_ + self.kernel_.bias * self.dual_coef_.sum(axis=1)
+            values = np.asarray(rows.data @ self.coef_.T, dtype=np.float64) + offset
+        else:
+            support = self._support_sample()
+            K = gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
+            values = K @ self.dual_coef_.T + self.intercept_
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        values = self.decision_function(X)
+        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[codes]
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
+        check_is_fitted(self)
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("coef_ exists for the linear kernel only")
+        return self.dual_coef_ @ self.support_vectors_
+
+
+def _orders(n: int, seed: int | None) -> Callable[[], np.ndarray]:
+    """Return what draws the order of the next epoch."""
+    if seed is None:
+        return lambda: np.arange(n)
+    rng = np.random.default_rng(seed)
+    return lambda: rng.permutation(n)
+
+
+def _together(solutions: list[Solution]) -> Solution:
+    """Return one solution whose certificate speaks for all problems."""
+    if len(solutions) == 1:
+        return solutions[0]
+    proofs = [s.certificate for s in solutions]
+    worst = min(proofs, key=lambda c: (-c.mistakes, c.margin))
+    sums = {name: sum(c.parts[name] for c in proofs) for name in ("updates", "mistakes")}
+    parts = {
+        **worst.parts,
+        **sums,
+        "bound": sum(c.bound for c in proofs),
+        "last_epoch_mistakes": sum(c.last_epoch_mistakes for c in proofs),
+        "worst": worst.about,
+        "problems": [{"about": c.about, **c.parts} for c in proofs],
+    }
+    about = f"{len(solutions)} problems, one against the rest"
+    proof = Certificate(worst.kind, sums["mistakes"], 0.0, about, parts)
+    status = next((s.status for s in solutions if not s.status.ok), Status.OPTIMAL)
+    return Solution(None, status, proof)

@@ -1,0 +1,139 @@
+"""What all pictures share: the Axes, the colours, scales that follow the values."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# from the palette of Okabe and Ito: told apart by colour-blind eyes and in grey
+BLUE, ORANGE = "#0072B2", "#D55E00"
+INK, GRID, EMPTY = "#333333", "#E3E3E3", "#F1F1F1"
+SURFACE = "cividis"
+MOST_TICKS = 9  # more values than this are not all written at the axis
+MOST_LETTERS = 36  # nor numbers that are longer than this together
+MANY_DECADES = 1e4  # from here on powers of ten are written as powers
+LONGEST_NAME = 30
+
+
+def axes_for(ax: Any, width: float = 6.0) -> Any:
+    """Return the given Axes or new ones."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "mercer.plot draws with matplotlib, which is not installed: "
+            "pip install 'mercer[plot]' or pip install matplotlib"
+        ) from error
+    return plt.subplots(figsize=(width, 4.2), layout="constrained")[1]
+
+
+def clean(ax: Any, grid: str | None = "y") -> None:
+    """Leave out the frame; faint lines where values are read off."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("#999999")
+    ax.tick_params(colors=INK, which="both")
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(axis=grid, color=GRID, linewidth=0.8)
+
+
+class Scale(NamedTuple):
+    """The distinct values of a parameter, in order, and where they stand on an axis."""
+
+    values: list[Any]
+    positions: np.ndarray
+    kind: str  # "linear", "log" or "category"
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Scale:
+        """Sort numbers; keep other values (kernels, names) in the order of their appearance."""
+        distinct = _distinct(values)
+        if not all(_is_number(v) for v in distinct):
+            return cls(distinct, np.arange(len(distinct), dtype=float), "category")
+        numbers = sorted(float(v) for v in distinct)
+        return cls(numbers, np.array(numbers), "log" if _log_spaced(numbers) else "linear")
+
+    def place(self, value: Any) -> int:
+        """Return which of the values this is."""
+        return next(i for i, known in enumerate(self.values) if _same(known, value))
+
+    def edges(self) -> np.ndarray:
+        """Return the borders of cells around the positions."""
+        p = np.log10(self.positions) if self.kind == "log" else self.positions
+        steps = np.diff(p) if len(p) > 1 else np.array([1.0])
+        inner = p[:-1] + steps[: len(p) - 1] / 2
+        edges = np.concatenate([[p[0] - steps[0] / 2], inner, [p[-1] + steps[-1] / 2]])
+        return 10.0**edges if self.kind == "log" else edges
+
+    def apply(self, axis: Any, label: str) -> None:
+        """Give an axis (``ax.xaxis`` or ``ax.yaxis``) the scale, the ticks and the label."""
+        axis.set_label_text(label, color=INK)
+        if self.kind == "log":
+            axis._set_axes_scale("log")
+        texts = self._texts()
+        if texts:
+            axis.set_ticks(self.positions, texts)
+            axis.set_ticks([], minor=True)
+
+    def _texts(self) -> list[str]:
+        """Return what stands at the axis, or nothing if the numbers would run into each other."""
+        if self.kind == "log" and self.positions[-1] >= MANY_DECADES * self.positions[0]:
+            powers = np.log10(self.positions)
+            if np.allclose(powers, powers.round(), atol=1e-9) and len(powers) <= MOST_TICKS:
+                return [f"$10^{{{power:.0f}}}$" for power in powers]
+        texts = [name(v) for v in self.values]
+        is_short = len(texts) <= MOST_TICKS and len("".join(texts)) <= MOST_LETTERS
+        return texts if self.kind == "category" or is_short else []
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    alike = type(a) is type(b) or (_is_number(a) and _is_number(b))
+    return a is b or (alike and bool(a == b))
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if not any(_same(value, known) for known in found):
+            found.append(value)
+    return found
+
+
+def _log_spaced(numbers: list[float]) -> bool:
+    """Tell whether ratios of neighbours are more even than their differences."""
+    if len(numbers) < 2 or numbers[0] <= 0 or numbers[-1] < 8 * numbers[0]:
+        return False
+    gaps, ratios = np.diff(numbers), np.diff(np.log(numbers))
+    return len(numbers) == 2 or bool(ratios.std() / ratios.mean() < gaps.std() / gaps.mean())
+
+
+def name(value: Any) -> str:
+    """Return a short text for a value of a parameter."""
+    if _is_number(value):
+        return f"{float(value):.3g}".replace("-", "−")
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def band(ax: Any, x: np.ndarray, mean: np.ndarray, std: np.ndarray, color: str, label: str) -> None:
+    """Draw a mean with a band of one standard deviation."""
+    ax.fill_between(x, mean - std, mean + std, color=color, alpha=0.15, linewidth=0)
+    ax.plot(x, mean, color=color, marker="o", markersize=4, linewidth=1.8, label=label)
+
+
+def ring(ax: Any, x: float, y: float, text: str) -> None:
+    """Mark the chosen point."""
+    ax.plot(
+        [x], [y], linestyle="none", marker="o", markersize=13, markerfacecolor="none",
+        markeredgecolor=INK, markeredgewidth=1.6, label=text, zorder=5,
+    )  # fmt: skip

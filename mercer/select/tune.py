@@ -1,0 +1,192 @@
+"""``tune``: a search that chooses its own grid."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from mercer.machines import SVC, SVR, KernelRidge
+from mercer.result import text_table
+from mercer.select.engine import evaluate
+from mercer.select.grids import KNOWN, Axis, axes, candidates
+from mercer.select.job import Job, Table
+from mercer.select.search import KernelSearchCV
+
+NAMES = {"svc": SVC, "svr": SVR, "ridge": KernelRidge}
+
+
+def tune(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: Any = 5,
+    scoring: Any = None,
+    time_limit: float | None = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    memory: int | str | None = None,
+    verbose: int = 0,
+    progress: Any = "auto",
+) -> KernelSearchCV:
+    """Choose the parameters of an estimator by cross-validation, the grid included.
+
+    A first grid spans what makes sense for the data: γ by the median distance of rows, C and ε by
+    the spread of y, λ by the mean of k(x, x). A second one is finer around the best point, or goes
+    beyond the border that it lies on.
+
+    Parameters
+    ----------
+    estimator : estimator, pipeline or {"svc", "svr", "ridge"}
+        What to fit; of a pipeline the last step is tuned.
+    X, y : table or list of objects, targets
+        The rows.
+    cv : int, splitter or iterable, default=5
+        The folds.
+    scoring : str, callable or None, default=None
+        As in scikit-learn.
+    time_limit : float or None, default=None
+        Seconds for both rounds.
+    groups : array, default=None
+        For splitters that need them.
+    sample_weight : array, default=None
+        Weights of the rows.
+    random_state : int or None, default=None
+        Shuffles the folds if ``cv`` is an integer; None keeps the order of the rows.
+    n_jobs, memory, verbose, progress
+        As for `KernelSearchCV`; ``verbose`` prints the report.
+
+    Returns
+    -------
+    KernelSearchCV
+        Fitted; ``report_`` says what was done.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import tune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = tune("svc", X, y)
+    >>> bool(search.best_score_ > 0.97), sorted(search.best_params_)
+    (True, ['C', 'kernel__gamma'])
+    """
+    estimator = _estimator(estimator)
+    found = _axes(estimator, X, y, random_state)
+    search = TunedSearch(
+        estimator,
+        {axis.name: list(axis.values) for axis in found},
+        cv=_splitter(cv, estimator, random_state),
+        scoring=scoring,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        memory=memory,
+        verbose=verbose,
+        progress=progress,
+    )
+    given = {"groups": groups, "sample_weight": sample_weight}
+    search.fit(X, y, **{name: value for name, value in given.items() if value is not None})
+    if verbose:
+        print(search.report_)
+    return search
+
+
+class TunedSearch(KernelSearchCV):
+    """A search whose second round looks around the best point of the first."""
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> TunedSearch:
+        """Run both rounds, fit the best candidate, and write the report."""
+        start = time.monotonic()
+        super().fit(X, y, **params)
+        self.report_ = self._report(time.monotonic() - start)
+        return self
+
+    @property
+    def _axes(self) -> list[Axis]:
+        return [Axis(name, tuple(values)) for name, values in self.param_grid.items()]
+
+    def _tables(self, job: Job) -> list[Table]:
+        first = evaluate(job)
+        self._round_sizes = [len(job.candidates)]
+        best = _best(first)
+        if first.status != "complete" or best is None:
+            return [first]
+        finer = [Axis(axis.name, axis.around(best[axis.name])) for axis in self._axes]
+        new = [point for point in candidates(finer) if point not in job.candidates]
+        if not new:
+            return [first]
+        self._round_sizes.append(len(new))
+        return [first, evaluate(replace(job, candidates=new))]
+
+    def _report(self, seconds: float) -> str:
+        rounds = " + ".join(map(str, self._round_sizes))
+        lines = [(axis.name, _span(axis)) for axis in self._axes]
+        lines.append(("candidates", f"{rounds}, each on {self.n_splits_} folds: {self.route_}"))
+        lines += [(f"best {name}", _short(value)) for name, value in self.best_params_.items()]
+        lines.append(("best score", f"{self.best_score_:.4g}"))
+        lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
+        return text_table("tune", lines, type(self.estimator).__name__)
+
+    def __str__(self) -> str:
+        return getattr(self, "report_", None) or repr(self)
+
+
+def _estimator(estimator: Any) -> Any:
+    if isinstance(estimator, str):
+        if estimator not in NAMES:
+            raise ValueError(
+                f"estimator must be an estimator or one of {sorted(NAMES)}; got {estimator!r}"
+            )
+        return NAMES[estimator]()
+    if not isinstance(estimator, BaseEstimator):
+        raise TypeError(
+            f"estimator must be an estimator or one of {sorted(NAMES)}; got "
+            f"{type(estimator).__name__}"
+        )
+    return estimator
+
+
+def _axes(estimator: Any, X: Any, y: Any, seed: int | None) -> list[Axis]:
+    last, prefix, rows = estimator, "", X
+    if isinstance(estimator, Pipeline):
+        prefix, last = f"{estimator.steps[-1][0]}__", estimator.steps[-1][1]
+        before = clone(estimator[:-1])
+        # only to find the size of the rows: the search fits each step on each fold
+        rows = before.fit_transform(X, y) if len(before) else X
+    found = axes(last, rows, y, np.random.default_rng(seed or 0), prefix)
+    if not found:
+        raise ValueError(
+            f"tune knows no grid for {type(last).__name__}: it knows {KNOWN}; use KernelSearchCV "
+            f"with a grid of your own"
+        )
+    return found
+
+
+def _splitter(cv: Any, estimator: Any, seed: int | None) -> Any:
+    if seed is None or not isinstance(cv, int):
+        return cv
+    kind = StratifiedKFold if is_classifier(estimator) else KFold
+    return kind(cv, shuffle=True, random_state=seed)
+
+
+def _best(table: Table) -> dict[str, Any] | None:
+    """Return the candidate with the best mean score."""
+    scores = np.array([row["test_scores"] for row in table.rows()], dtype=np.float64)
+    means = scores.reshape(len(table.job.candidates), -1).mean(axis=1)
+    return None if np.isnan(means).all() else table.job.candidates[int(np.nanargmax(means))]
+
+
+def _span(axis: Axis) -> str:
+    values = axis.values
+    return f"{len(values)} values, {_short(min(values))} … {_short(max(values))}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

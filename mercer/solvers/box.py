@@ -1,0 +1,174 @@
+"""Margin problems without an offset: bounds, and no condition on the sum of the coefficients.
+
+    min ½ βᵀKβ − zᵀβ + ε‖β‖₁   subject to  lo ≤ β ≤ hi
+
+Coordinate steps on a working set find out which coefficients are free, Newton steps solve for
+these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse.linalg import cg
+
+from mercer.gram import Gram
+from mercer.margin import MarginProblem
+from mercer.result import Status
+from mercer.solvers import _box_loops as loops
+from mercer.solvers.smo import Limits
+
+WORKING = 1500  # points of a working set
+BURST = 5  # coordinate steps for each of its points between Newton steps
+SECONDS = 0.05  # compiled loops come back this often
+NEWTON = 10  # Newton steps in a row
+DIRECT = 2000  # free points; for more the system is solved by conjugate gradients
+CONJUGATE = 50  # of their steps
+SETTLED = 1e-14  # relative gap at which nothing but rounding is left
+PATIENCE = 3  # rounds of each working set that bring nothing before the solve ends
+NOTHING = 1e-15  # relative gain of a round that is only rounding
+
+
+def solve_box(
+    K: Gram, problem: MarginProblem, *, tol: float = 1e-6, limits: Limits | None = None
+) -> tuple[np.ndarray, Status, int]:
+    """Return β, how the solve ended, and the number of steps; the proof is the caller's.
+
+    Parameters
+    ----------
+    K : Gram of shape (n, n)
+        The training Gram matrix, float64.
+    problem : MarginProblem
+        Targets, finite bounds and the tube; its sum is not asked for.
+    tol : float, default=1e-6
+        The relative duality gap at which the solve is done; problems of one working set go on to
+        rounding.
+    """
+    limits = limits or Limits()
+    run = _Run(K, problem)
+    status = None
+    while status is None:
+        try:
+            status = limits.stopped(run.steps) or run.round(tol, limits)
+        except KeyboardInterrupt:
+            limits.interrupted = True
+    return run.beta, status, run.steps
+
+
+class _Run:
+    def __init__(self, K: Gram, problem: MarginProblem):
+        self.K, self.p = K, problem
+        self.n = K.shape[0]
+        self.beta, self.e = np.zeros(self.n), problem.z.astype(np.float64)
+        # a point without a norm goes straight to a bound
+        self.diagonal = np.maximum(K.diagonal().astype(np.float64), 1e-300)
+        self.steps, self.value, self.gap, self.idle = 0, 0.0, np.inf, 0
+        self.small = self.n <= WORKING
+        # values that are stored need no working set
+        self.whole = np.ascontiguousarray(K) if K.holds_array or self.small else None
+
+    def round(self, tol: float, limits: Limits) -> Status | None:
+        """Improve one working set; return a status if that was the last one."""
+        if self.whole is not None:
+            self.e = self.p.z - self.whole @ self.beta
+        v = np.empty(self.n)
+        loops.violations(self.e, self.beta, self.p.lo, self.p.hi, self.p.eps, v)
+        gap, value = self._gap(), self._objective(self.beta, self.e)
+        if gap <= (SETTLED if self.small else 0.5 * tol):
+            return Status.OPTIMAL
+        # where rounding hides what the objective gains, the gap still tells
+        if self.value - value > NOTHING * abs(value) or gap < 0.9 * self.gap:
+            self.idle, self.gap = -1, gap
+        self.idle, self.value = self.idle + 1, value
+        if self.idle >= PATIENCE * (1 + self.n // WORKING):
+            return Status.STALLED
+        if self._coordinates(self._working(np.abs(v)), 0.1 * float(np.abs(v).max()), limits):
+            self._newton()
+        return None
+
+    def _gap(self) -> float:
+        figures = self.p.figures(self.beta, self.e, 0.0)
+        primal = 0.5 * figures.squared_norm + figures.loss
+        return max(figures.gap, 0.0) / max(abs(primal), 1e-300)
+
+    def _objective(self, beta: np.ndarray, e: np.ndarray) -> float:
+        return float(self.p.eps * np.abs(beta).sum() - 0.5 * (beta @ (self.p.z + e)))
+
+    def _working(self, violation: np.ndarray) -> np.ndarray:
+        if self.whole is not None:
+            return np.arange(self.n)
+        # free points move along with those that violate their conditions
+        order = np.argsort(-violation - 1e-30 * self.p.is_free(self.beta), kind="stable")
+        return np.sort(order[:WORKING])
+
+    def _coordinates(self, index: np.ndarray, tol: float, limits: Limits) -> bool:
+        """Take coordinate steps inside a working set; tell whether they reached the tolerance."""
+        p, K = self.p, self.whole
+        if K is None:
+            K = np.ascontiguousarray(self.K._block(index, index), dtype=np.float64)
+        beta, e = self.beta[index], self.e[index]
+        chunk = max(1, int(SECONDS / (4e-9 * len(index) + 1e-6)))
+        left = BURST * len(index) + 100
+        try:
+            while left > 0 and limits.stopped(self.steps) is None:
+                most = chunk if limits.max_iter < 0 else min(chunk, limits.max_iter - self.steps)
+                room = min(most, left)
+                taken, _ = loops.run(
+                    K, self.diagonal[index], e, beta, p.lo[index], p.hi[index], p.eps, tol, room
+                )
+                self.steps, left = self.steps + taken, left - taken
+                if taken < room:
+                    return True
+            return self.small  # Newton steps help where coordinate steps are slow
+        finally:  # Ctrl-C keeps what has been reached
+            self._set(index, beta)
+
+    def _set(self, index: np.ndarray, beta: np.ndarray) -> None:
+        change = beta - self.beta[index]
+        self.beta[index] = beta
+        moved = np.flatnonzero(change)
+        if len(moved):
+            self.e -= self.K.combine(index[moved], change[moved], np.arange(self.n))
+
+    def _newton(self) -> None:
+        """Solve K_FF Δ = e_F ∓ ε for the free points; what leaves its interval is held there."""
+        for _ in range(NEWTON):
+            free = np.flatnonzero(self.p.is_free(self.beta))
+            if not len(free):
+                return
+            sign = np.sign(self.beta[free])
+            step = _solve(self.K, free, self.e[free] - self.p.eps * sign)
+            if step is None or not self._take(free, sign, step):
+                return
+
+    def _take(self, free: np.ndarray, sign: np.ndarray, step: np.ndarray) -> bool:
+        """Take the step bent at the bounds, or cut at the first; tell whether to go on."""
+        p, old = self.p, self.beta[free]
+        low = np.where(sign > 0, np.maximum(p.lo[free], 0.0), p.lo[free])
+        high = np.where(sign < 0, np.minimum(p.hi[free], 0.0), p.hi[free])
+        here = self._objective(self.beta, self.e)
+        bound = np.where(step > 0, high, low)
+        ratio = np.divide(bound - old, step, out=np.full(len(old), np.inf), where=step != 0)
+        for length in (1.0, min(1.0, float(ratio.min()))):
+            wanted = np.clip(old + length * step, low, high)
+            wanted = np.where(ratio <= length, bound, wanted)
+            before = self.beta, self.e
+            self.beta, self.e = self.beta.copy(), self.e.copy()
+            self._set(free, wanted)
+            if self._objective(self.beta, self.e) < here + NOTHING * abs(here):
+                return bool((ratio <= length).any())
+            self.beta, self.e = before
+        return False
+
+
+def _solve(K: Gram, points: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """Solve K Δ = target; None if K is not positive definite on these points."""
+    if len(points) > DIRECT:  # some conjugate steps are a good direction too
+        return cg(K.restrict(points), target, rtol=1e-6, maxiter=CONJUGATE)[0]
+    A = np.array(K._block(points, points), dtype=np.float64)
+    A[np.diag_indices_from(A)] += 1e-13 * max(float(np.trace(A)), 0.0)
+    try:
+        step = cho_solve(cho_factor(A, overwrite_a=True, check_finite=False), target)
+    except LinAlgError:
+        return None
+    return step if np.isfinite(step).all() else None

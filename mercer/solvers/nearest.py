@@ -1,0 +1,208 @@
+"""Nearest points in the feature space of a kernel, tile by tile: no matrix of all distances.
+
+‖φ(x) − φ(y)‖² = k(x, x) − 2k(x, y) + k(y, y)
+
+Where the kernel is a falling function of a distance between rows the search is for that distance,
+which does not cancel: a Gaussian kernel has the neighbours of the Euclidean distance, and its
+feature distance is −2(exp(−γd²) − 1).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._array import allocate, ranges
+from mercer.kernels import RBF, Exponential, Kernel, Laplacian, Linear, VectorKernel
+from mercer.kernels.base import INDEFINITE, UNKNOWN
+from mercer.kernels.sample import Sample, _csr
+from mercer.kernels.tiles import Tile, count_workers, each_tile
+from mercer.result import Certificate, Solution, Status
+from mercer.solvers import _nearest_loops as loops
+
+DOUBLE = np.dtype(np.float64)
+BLOCK_VALUES = 2**20  # differences of rows that the proof looks at together
+NEGATIVE = 1e-6  # a squared distance below minus this share of k(x, x) is no rounding error
+
+
+class SquaredDistance(VectorKernel):
+    """The statistic ‖x − y‖² as the values of a tile (it is no kernel)."""
+
+    statistic = "squared_distance"
+
+    def epilogue(self, values: np.ndarray) -> None:
+        pass
+
+
+class L1Distance(VectorKernel):
+    """The statistic ‖x − y‖₁ as the values of a tile (it is no kernel)."""
+
+    statistic = "l1"
+
+    def epilogue(self, values: np.ndarray) -> None:
+        pass
+
+
+class FeatureSearch:
+    """The points of a sample, to be searched for the nearest in feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A bound kernel.
+    Y : Sample
+        The points to be found.
+    """
+
+    def __init__(self, kernel: Kernel, Y: Sample):
+        self.kernel, self.Y = kernel, Y
+        euclidean = isinstance(kernel, (Linear, RBF, Exponential))
+        self.values: Kernel = kernel
+        if euclidean or isinstance(kernel, Laplacian):
+            self.values = SquaredDistance() if euclidean else L1Distance()
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether the search is for a distance between rows, not for kernel values."""
+        return self.values is not self.kernel
+
+    @cached_property
+    def _shift(self) -> np.ndarray:
+        """k(y, y), or 0 where it plays no part."""
+        return np.zeros(len(self.Y)) if self.by_distance else self._diagonal(self.Y)
+
+    def _diagonal(self, X: Sample) -> np.ndarray:
+        return self.kernel.diagonal_of(X, DOUBLE)
+
+    def find(self, X: Sample, k: int, memory: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ranks and the positions of the k nearest points, each of shape (m, k).
+
+        They are in the order of (rank, position); what a rank is, `squared_distances` knows.
+        """
+        Y = self.Y
+        if X.is_sparse != Y.is_sparse:
+            X, Y = (sample.derive("csr", sp.csr_array) for sample in (X, Y))
+        shape = (count_workers(self.values, X, Y), len(X), k)
+        best, index = allocate(shape, DOUBLE, memory), allocate(shape, np.int64, memory)
+        best[...], index[...] = np.inf, len(Y)
+        keep = self._keeper(X, Y)
+
+        def use(tile: Tile, values: np.ndarray, worker: int) -> None:
+            rows, columns = tile
+            keep(values, rows, columns.start, best[worker, rows], index[worker, rows])
+
+        each_tile(self.values, X, Y, DOUBLE, use, mirror=False)
+        ranks, positions = _merged(best, index)
+        if not np.isfinite(ranks).all():  # NaN never enters a list and leaves a gap, which is inf
+            raise ValueError(
+                "the kernel has values that are not finite: it overflows on X; rescale X or use "
+                "kernel.normalized()"
+            )
+        return ranks, positions
+
+    def _keeper(self, X: Sample, Y: Sample) -> Any:
+        """Return what brings the lists of some rows up to date with a tile."""
+        if not isinstance(self.values, SquaredDistance):
+            factor, shift = (1.0 if self.by_distance else -2.0), self._shift
+            return lambda values, rows, start, best, index: loops.keep_least(
+                values, factor, shift, start, best, index
+            )
+        left, right = X.rows(DOUBLE), Y.rows(DOUBLE)
+        # a tile is off by 20 ulp and by what adding up the columns costs
+        slack = 1.0 + 40.0 * (left.shape[1] + 8) * np.finfo(DOUBLE).eps
+        if not X.is_sparse:
+            return lambda values, rows, start, best, index: loops.keep_nearest_dense(
+                values, slack, left[rows], right, start, best, index
+            )
+        points = _csr(right)
+        return lambda values, rows, start, best, index: loops.keep_nearest_sparse(
+            values, slack, *_csr(left[rows]), *points, start, best, index
+        )
+
+    def squared_distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        """Return ‖φ(x) − φ(y)‖² from the ranks of a search for X, shape (m, k)."""
+        if not self.by_distance:
+            return self._from_kernel(ranks, X)
+        if isinstance(self.kernel, Linear):
+            return ranks
+        t = np.sqrt(ranks) if isinstance(self.kernel, Exponential) else ranks
+        with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
+            return -2.0 * np.expm1(-self.kernel.gamma * t)
+
+    # ------------------------------------------------------------ proof
+    def prove(self, some: np.ndarray, k: int, tolerance: float = 1e-9) -> Solution:
+        """Find the k nearest of some of the points themselves, and again by brute force."""
+        found, index = self.find(self.Y[some], k)
+        worst, least = 0.0, 0.0
+        for row, ranks in zip(some, found, strict=True):
+            wanted = self._all_ranks(row)
+            scale = np.sort(wanted)[k - 1] if self.by_distance else np.abs(self._shift).max()
+            error = float(np.abs(np.sort(wanted)[:k] - ranks).max())
+            worst = max(worst, error / max(float(scale), np.finfo(DOUBLE).tiny))
+            if not self.by_distance:
+                least = min(least, float((wanted + self._shift[row]).min()) / max(scale, 1e-300))
+        parts = {
+            "rank_error": worst,
+            "checked": len(some),
+            "least_squared_distance": least if least < -NEGATIVE else 0.0,
+            "metric": self._metric(least),
+            "storage": "blocked",
+        }
+        about = f"the {k} nearest of {len(self.Y)} points"
+        certificate = Certificate("rank error", worst, tolerance, about, parts)
+        status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
+        return Solution(
+            index, Status.INDEFINITE if parts["metric"] == "no" else status, certificate
+        )
+
+    def _metric(self, least: float) -> str:
+        """Say whether distances in feature space are distances."""
+        if self.by_distance:
+            return "yes"
+        if self.kernel.definiteness == INDEFINITE or least < -NEGATIVE:
+            return "no"
+        return "taken for granted" if self.kernel.definiteness == UNKNOWN else "yes"
+
+    def _all_ranks(self, row: int) -> np.ndarray:
+        """Return the ranks of all points for one of them, straight from the formula."""
+        if not self.by_distance:
+            values = np.empty((1, len(self.Y)))
+            self.kernel.block_of(self.Y[[row]], self.Y, values)
+            return self._shift - 2.0 * values[0]
+        Y = self.Y.rows(DOUBLE)
+        power = 2 if isinstance(self.values, SquaredDistance) else 1
+        parts = ranges(len(self.Y), max(1, BLOCK_VALUES // max(1, Y.shape[1])))
+        return np.concatenate([_sum_of_gaps(Y[part], Y[[row]], power) for part in parts])
+
+    def _from_kernel(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        own = self._diagonal(X)
+        D = ranks + own[:, None]
+        scale = max(float(np.abs(own).max(initial=0.0)), float(np.abs(self._shift).max()))
+        if D.min(initial=0.0) < -NEGATIVE * scale:
+            raise ValueError(
+                f"k(x, x) + k(y, y) − 2k(x, y) is negative ({D.min():.3g}): {self.kernel!r} is not "
+                f"a positive semidefinite kernel; see check_kernel"
+            )
+        return np.maximum(D, 0.0)
+
+
+def _sum_of_gaps(Y: Any, x: Any, power: int) -> np.ndarray:
+    """Return Σ|y − x|ᵖ for each row of Y and one row x, from the differences."""
+    if sp.issparse(Y):
+        gaps = abs(Y - sp.csr_array(np.ones((Y.shape[0], 1))) @ sp.csr_array(x)).power(power)
+    else:
+        gaps = np.abs(Y - x) ** power
+    return np.asarray(gaps.sum(axis=1)).ravel()
+
+
+def _merged(best: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return one list for each row from those of the workers, shapes (workers, m, k)."""
+    if len(best) == 1:
+        return best[0], index[0]
+    workers, m, k = best.shape
+    values, places = (a.transpose(1, 0, 2).reshape(m, workers * k) for a in (best, index))
+    order = np.lexsort((places, values), axis=1)[:, :k]
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)

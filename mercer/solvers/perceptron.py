@@ -1,0 +1,222 @@
+"""Rosenblatt's perceptron for any kernel, with Novikoff's theorem as its proof.
+
+f(x) = Σᵢ αᵢ yᵢ (k(x, xᵢ) + c): a point with y f(x) ≤ 0 adds 1 to its α. If some function of norm 1
+separates the points with margin ρ there are at most (R/ρ)² updates, R² = max k(x, x) + c; and any
+α ≥ 0 shows that no margin is larger than ‖f‖ / Σα.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer._array import allocate
+from mercer.gram import Gram
+from mercer.kernels.sample import squared_norms
+from mercer.result import Certificate, Solution, Status
+from mercer.solvers import _perceptron_loops as loops
+from mercer.solvers.dual_coordinate import Rows
+from mercer.solvers.smo import Limits
+
+WORK = 5e7  # values touched between two looks at the clock
+AHEAD = 8  # rows of K that are computed together; with more, too many are never needed
+
+
+class Counts:
+    """What the updates leave behind: α, the visits before each update, the counters."""
+
+    def __init__(self, n: int):
+        self.alpha, self.late = np.zeros(n), np.zeros(n)
+        self.visits_updates_mistakes = np.zeros(3, np.int64)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.alpha, self.late, self.visits_updates_mistakes
+
+
+class Scores(Protocol):
+    """The points of a problem and how their scores follow the updates."""
+
+    storage: str
+    radius2: float
+
+    def begin(self, n: int) -> None:
+        """Start from f = 0."""
+
+    def sweep(self, sign: np.ndarray, order: np.ndarray, start: int, counts: Counts) -> int:
+        """Visit points from order[start] on; return where to go on."""
+
+    def refresh(self, beta: np.ndarray) -> np.ndarray:
+        """Return f at all points, computed from β alone, and go on from there."""
+
+
+class ColumnScores:
+    """The linear kernel: w = Σ β x, and no kernel values at all."""
+
+    storage = "none"
+
+    def __init__(self, X: Any, offset: float):
+        self.rows, self.offset = Rows.of(X, 0.0), offset
+        self.X, self.radius2 = X, float(squared_norms(X).max()) + offset
+
+    def begin(self, n: int) -> None:
+        self.w = np.zeros(self.rows.n_columns + 1)
+
+    def sweep(self, sign: np.ndarray, order: np.ndarray, start: int, counts: Counts) -> int:
+        room = max(1, int(WORK / (1 + self.rows.values.size / len(order))))
+        return loops.sweep_columns(
+            *self.rows[:3], self.w, sign, self.offset, order, start, room, *counts.arrays
+        )
+
+    def refresh(self, beta: np.ndarray) -> np.ndarray:
+        w = np.asarray(self.X.T @ beta, dtype=np.float64).ravel()
+        self.w = np.append(w, beta.sum())
+        return np.asarray(self.X @ w, dtype=np.float64).ravel() + self.offset * self.w[-1]
+
+
+class RowScores:
+    """Any kernel: the scores of all points follow each update by one row of K.
+
+    Rows are computed when their point makes its first mistake, and kept while memory lasts.
+    """
+
+    def __init__(self, K: Gram, offset: float, memory: int, ahead: int = AHEAD):
+        n = K.shape[0]
+        self.K, self.offset, self.storage = K, offset, K.storage
+        self.radius2 = float(K.diagonal().max()) + offset
+        self.ahead, self.n_kept, self.n_computed = ahead, 0, 0
+        if K.holds_array:
+            self.values, self.slot = K.toarray(), np.arange(n)
+        else:
+            most = int(np.clip(memory // (8 * n), 1, n))
+            self.values, self.slot = allocate((most, n), np.float64, memory), np.full(n, -1)
+
+    def begin(self, n: int) -> None:
+        self.f = np.zeros(n)
+
+    def sweep(self, sign: np.ndarray, order: np.ndarray, start: int, counts: Counts) -> int:
+        if sign[order[start]] * self.f[order[start]] <= 0 and self.slot[order[start]] < 0:
+            self._compute(sign, order[start:])
+        room = max(1, int(WORK / len(order)))
+        return loops.sweep_rows(
+            self.values, self.slot, self.f, sign, self.offset, order, start, room, *counts.arrays
+        )
+
+    def _compute(self, sign: np.ndarray, coming: np.ndarray) -> None:
+        """Compute the rows of the next points that are wrong as things stand."""
+        missing = coming[(sign[coming] * self.f[coming] <= 0) & (self.slot[coming] < 0)]
+        missing = missing[: min(self.ahead, len(self.values))]
+        if self.n_kept + len(missing) > len(self.values):
+            self.slot[:], self.n_kept = -1, 0
+        places = np.arange(self.n_kept, self.n_kept + len(missing))
+        self.values[places] = self.K.rows(missing)
+        self.slot[missing] = places
+        self.n_kept += len(missing)
+        self.n_computed += len(missing)
+
+    def refresh(self, beta: np.ndarray) -> np.ndarray:
+        used, n = np.flatnonzero(beta), len(beta)
+        self.f = self.K.combine(used, beta[used], np.arange(n)) + self.offset * beta.sum()
+        return self.f
+
+
+def solve_perceptron(
+    scores: Scores,
+    sign: np.ndarray,
+    draw: Callable[[], np.ndarray],
+    *,
+    limits: Limits | None = None,
+    averaged: bool = False,
+    psd: bool = True,
+    about: str = "",
+) -> Solution:
+    """Go through the points until an epoch has no mistake.
+
+    Parameters
+    ----------
+    scores : Scores
+        The points.
+    sign : array of shape (n,)
+        Labels ±1.
+    draw : callable
+        ``draw()`` returns the order of the points in the next epoch.
+    averaged : bool, default=False
+        Whether ``value`` is the average over all visits, not the last β.
+    psd : bool, default=True
+        Whether the kernel is positive semidefinite: else the theorem says nothing.
+    """
+    limits, counts = limits or Limits(), Counts(len(sign))
+    if not np.isfinite(scores.radius2):
+        raise ValueError(
+            "the kernel has values that are not finite: it overflows on X; rescale X or use "
+            "kernel.normalized()"
+        )
+    scores.begin(len(sign))
+    status, n_epochs = None, 0
+    while status is None:
+        try:
+            finished = _epoch(scores, sign, draw(), counts, limits)
+            n_epochs += finished
+        except KeyboardInterrupt:
+            limits.interrupted, finished = True, False
+        # what rounding has left in the scores must not decide that there are no mistakes
+        if finished and not counts.visits_updates_mistakes[2]:
+            exact = scores.refresh(counts.alpha * sign)
+            status = Status.OPTIMAL if (sign * exact > 0).all() else None
+        status = status or limits.stopped(n_epochs)
+    if status is Status.MAX_ITER:
+        status = Status.NOT_SEPARATED
+    certificate = _novikoff(scores, sign, counts, n_epochs, psd, about)
+    value = counts.alpha * sign
+    if averaged:
+        value = _average(counts) * sign
+        wrong = int(np.count_nonzero(~(sign * scores.refresh(value) > 0)))
+        parts = {**certificate.parts, "averaged_mistakes": wrong}
+        certificate = replace(certificate, parts=parts)
+    status = Status.OPTIMAL if certificate.ok else status
+    return Solution(value, status, certificate, stats={"epochs": n_epochs})
+
+
+def _epoch(
+    scores: Scores, sign: np.ndarray, order: np.ndarray, counts: Counts, limits: Limits
+) -> bool:
+    """Visit all points once; return False if the time was up before the end."""
+    counts.visits_updates_mistakes[2] = position = 0
+    while position < len(order):
+        position = scores.sweep(sign, order, position, counts)
+        if position < len(order) and limits.stopped(-1):
+            return False
+    return True
+
+
+def _average(counts: Counts) -> np.ndarray:
+    return counts.alpha - counts.late / max(int(counts.visits_updates_mistakes[0]), 1)
+
+
+def _novikoff(
+    scores: Scores, sign: np.ndarray, counts: Counts, n_epochs: int, psd: bool, about: str
+) -> Certificate:
+    """Prove that the last β separates the points, and hold its updates against the theorem."""
+    beta = counts.alpha * sign
+    f = scores.refresh(beta)
+    margins, norm2 = sign * f, float(beta @ f)
+    norm, updates = float(np.sqrt(max(norm2, 0.0))), float(counts.alpha.sum())
+    psd, mistakes = psd and norm2 >= 0, int(np.count_nonzero(~(margins > 0)))
+    margin = float(margins.min()) / norm if norm > 0 else 0.0
+    parts = {
+        "updates": int(updates),
+        "bound": scores.radius2 / margin**2 if psd and margin > 0 else np.inf,
+        "margin": margin,
+        "margin_limit": norm / updates if psd and updates else np.inf,
+        "radius": float(np.sqrt(max(scores.radius2, 0.0))),
+        "squared_norm": norm2,
+        "mistakes": mistakes,
+        "last_epoch_mistakes": int(counts.visits_updates_mistakes[2]),
+        "epochs": n_epochs,
+        "theorem": "applies" if psd else "does not apply: the kernel is not known to be psd",
+        "storage": scores.storage,
+    }
+    return Certificate("training mistakes", mistakes, 0.0, about, parts)

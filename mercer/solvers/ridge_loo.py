@@ -1,0 +1,195 @@
+"""Kernel ridge with λ chosen by the exact leave-one-out error, from one decomposition."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._array import SMALL, format_bytes, parse_memory, ranges
+from mercer.certify import relative_residual
+from mercer.gram import Gram, fresh_array
+from mercer.result import Solution, Status
+from mercer.solvers._dense_factors import EigenForm
+from mercer.solvers._scaled import ScaledSystem, refine, scaled_matrix
+
+GRID = (1e-9, 10.0)  # of the largest eigenvalue: what is tried first
+FURTHEST = 1e6  # of the largest eigenvalue: beyond, only the mean is left
+N_GRID = 30  # values in the grid
+N_MORE = 10  # values that a grid is extended by
+GOAL = 1e-12  # of the refinement, relative to the targets
+BLOCK = 2**22  # values of a block of squared eigenvectors
+
+
+class LooErrors(NamedTuple):
+    """Errors of every λ that was tried."""
+
+    lams: np.ndarray
+    loo: np.ndarray
+    """Mean squared leave-one-out error for each λ, weighted as the fit is."""
+
+    gcv: np.ndarray
+    """Generalised cross-validation error for each λ."""
+
+    best: float
+    """The λ of the smallest leave-one-out error."""
+
+
+def solve_ridge_loo(
+    K: Gram,
+    Y: np.ndarray,
+    weight: np.ndarray,
+    lams: np.ndarray | None = None,
+    *,
+    fit_intercept: bool = True,
+    tolerance: float = 1e-8,
+    memory: int | float | str | None = None,
+) -> Solution:
+    """Solve kernel ridge regression for the λ of the smallest leave-one-out error.
+
+    With G the matrix that takes y to α (offset included), the error at a point that is left out
+    is αᵢ / Gᵢᵢ: exact, also with weights. The eigenvectors V and eigenvalues s of the weighted,
+    centred matrix give Gᵢᵢ = wᵢ Σₖ Vᵢₖ² / (sₖ + λ) for every λ.
+
+    Parameters
+    ----------
+    K : Gram of shape (n, n)
+        The training Gram matrix, float64.
+    Y : array of shape (n, t)
+        Targets of t problems that share λ.
+    weight : array of shape (n,)
+        Weights > 0.
+    lams : array, default=None
+        The λ > 0 to try. None is 30 values, evenly in the logarithm, from 10⁻⁹ to 10 times the
+        largest eigenvalue, and 10 more beyond a border at which the optimum lies.
+
+    Returns
+    -------
+    Solution
+        ``value`` (n, t) and ``intercept`` (t,) for the best λ; ``state`` is a `LooErrors`.
+    """
+    if fit_intercept and len(Y) < 2:
+        raise ValueError(
+            "leave-one-out needs at least two rows of positive weight: with one sample "
+            "(n_samples=1) nothing is left; give lam a number"
+        )
+    _require_memory(2 * 8 * len(Y) ** 2, memory)  # the matrix and its eigenvectors
+    A = fresh_array(K, memory)
+    system = ScaledSystem(lambda V: K @ V, Y, weight, fit_intercept)
+    spectrum = _Spectrum.of(A, system)
+    errors = _search(spectrum, system) if lams is None else spectrum.errors(system, lams)
+    return _solve(K, system, spectrum, errors, tolerance)
+
+
+def _require_memory(needed: int, memory: int | float | str | None) -> None:
+    if (memory is not None or needed >= SMALL) and needed > parse_memory(memory):
+        raise MemoryError(
+            f"leave-one-out needs the whole matrix and its eigenvectors, {format_bytes(needed)}; "
+            f"the budget is {format_bytes(parse_memory(memory))}: give lam a number, or raise "
+            f"memory"
+        )
+
+
+class _Spectrum(NamedTuple):
+    values: np.ndarray  # of P D K D P + c uuᵀ, u ∝ D1
+    vectors: np.ndarray
+    extra: float  # c
+
+    @classmethod
+    def of(cls, A: np.ndarray, system: ScaledSystem) -> _Spectrum:
+        """Decompose the matrix of a system; A, which holds K, is written over."""
+        matrix = scaled_matrix(A, np.arange(len(A)), system, np.float64, out=A)
+        form = EigenForm.of(matrix.A, np.zeros(1))
+        return cls(form.values / matrix.s, form.vectors, matrix.c)
+
+    @property
+    def own_values(self) -> np.ndarray:
+        """The eigenvalues of P D K D P, without that of u."""
+        if not self.extra:
+            return self.values
+        return np.delete(self.values, np.abs(self.values - self.extra).argmin())
+
+    def errors(self, system: ScaledSystem, lams: np.ndarray) -> LooErrors:
+        """Return the errors of every λ."""
+        n, t = system.Y.shape
+        shifted = self.values[:, None] + lams  # (n, n_lams)
+        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0)
+        C = self.vectors.T @ system.target.T  # (n, t)
+        products = (C[:, :, None] * inverse[:, None]).reshape(n, -1)
+        X = (self.vectors @ products).reshape(n, t, -1)
+        diagonal, trace = self._inverse(inverse, system, lams)
+        left_out = X / (system.root[:, None, None] * diagonal[:, None])
+        loo = np.einsum("itl,itl,i->l", left_out, left_out, system.weight)
+        gcv = np.einsum("itl,itl->l", X, X) / (trace / n) ** 2
+        scale = t * system.weight.sum()
+        return LooErrors(lams, loo / scale, gcv / scale, float(lams[loo.argmin()]))
+
+    def _inverse(
+        self, inverse: np.ndarray, system: ScaledSystem, lams: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the diagonal and the trace of (P D K D P + λ)⁻¹ on the range of P."""
+        n = len(inverse)
+        diagonal = np.empty_like(inverse)
+        for part in ranges(n, max(1, BLOCK // n)):
+            np.matmul(self.vectors[part] ** 2, inverse, out=diagonal[part])
+        if system.unit is None:
+            return diagonal, inverse.sum(axis=0)
+        of_unit = 1.0 / (self.extra + lams)
+        diagonal -= system.unit[:, None] ** 2 * of_unit
+        return diagonal, inverse.sum(axis=0) - of_unit
+
+
+def _search(spectrum: _Spectrum, system: ScaledSystem) -> LooErrors:
+    """Try a grid, and go on beyond a border at which the best λ lies."""
+    top = float(np.abs(spectrum.own_values).max(initial=0.0)) or 1.0
+    n = len(system.root)
+    lowest, highest = 10.0 * n * np.finfo(np.float64).eps * top, FURTHEST * top
+    lams = top * np.geomspace(*GRID, N_GRID)
+    ratio = lams[1] / lams[0]
+    errors = spectrum.errors(system, lams)
+    while True:
+        if errors.best == errors.lams[0]:
+            more = errors.best / ratio ** np.arange(N_MORE, 0, -1)
+        elif errors.best == errors.lams[-1]:
+            more = errors.best * ratio ** np.arange(1, N_MORE + 1)
+        else:
+            return errors
+        more = more[(more >= lowest) & (more <= highest)]
+        if not len(more):
+            return errors
+        errors = _merged(errors, spectrum.errors(system, more))
+
+
+def _merged(a: LooErrors, b: LooErrors) -> LooErrors:
+    lams, loo, gcv = (np.concatenate(pair) for pair in zip(a[:3], b[:3], strict=True))
+    order = lams.argsort()
+    return LooErrors(lams[order], loo[order], gcv[order], float(lams[loo.argmin()]))
+
+
+def _solve(
+    K: Gram, system: ScaledSystem, spectrum: _Spectrum, errors: LooErrors, tolerance: float
+) -> Solution:
+    """Solve for the best λ and prove it."""
+    lam = np.array([errors.best])
+    factor = EigenForm(spectrum.values, spectrum.vectors, lam)
+    X, _ = refine(system, lam, factor, goal=GOAL, steps=3)
+    alpha = (X[0] * system.root).T
+    b = system.intercept((K @ alpha).T)
+    values = spectrum.own_values
+    sizes = np.abs(values + errors.best)
+    certificate = relative_residual(
+        K,
+        alpha,
+        b,
+        system.Y,
+        errors.best / system.weight,
+        condition=float(sizes.max() / sizes.min()) if sizes.all() else np.inf,
+        tolerance=tolerance,
+        fit_intercept=system.unit is not None,
+    )
+    status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
+    # the eigenvalue that was put in is as large as the entries that were rounded in centring
+    rounding = 4.0 * len(values) * np.finfo(np.float64).eps * np.abs(spectrum.values).max()
+    if values.min() < -rounding:
+        status = Status.INDEFINITE
+    return Solution(alpha, status, certificate, intercept=b, state=errors)
