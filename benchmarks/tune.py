@@ -127,7 +127,7 @@ def liquid_search(task: Task) -> Callable[[], Any] | None:
 def measure_ridge(peers: bool) -> None:
     X, y = make_regression(3000, 30, n_informative=15, noise=10.0, random_state=0)
     X, y = StandardScaler().fit_transform(X), (y - y.mean()) / y.std()
-    lams, gammas = np.logspace(-6, 3, 30), np.logspace(-3, -1, 5)
+    lams, gammas = np.logspace(-6, 3, 30), np.logspace(-2.5, -0.5, 5)
     folds = list(KFold(5).split(X))
     print("kernel ridge, 3000 × 30, 30 λ × 5 γ × 5 folds")
     grid = {"lam": lams, "kernel__gamma": gammas}

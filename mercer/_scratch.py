@@ -20,18 +20,23 @@ _buffers: list[np.ndarray] = []
 _lock = Lock()
 
 
-def scratch(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an uninitialised array; its memory is used again once nobody refers to it."""
+def scratch(shape: tuple[int, ...], dtype: Any, *, brief: bool = False) -> np.ndarray:
+    """Return an uninitialised array; its memory is used again once nobody refers to it.
+
+    A ``brief`` array, which does not outlive the fit, may sit in a buffer that is much larger.
+    """
     nbytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     if not SMALLEST <= nbytes <= LARGEST:
         return np.empty(shape, dtype)
     with _lock:
-        return _take(nbytes)[:nbytes].view(dtype).reshape(shape)
+        return _take(nbytes, LARGEST if brief else 2 * nbytes)[:nbytes].view(dtype).reshape(shape)
 
 
-def _take(nbytes: int) -> np.ndarray:
-    for buffer in _buffers:
-        if nbytes <= buffer.nbytes <= 2 * nbytes and sys.getrefcount(buffer) == FREE:
+def _take(nbytes: int, most: int) -> np.ndarray:
+    """Return the smallest buffer of this size that nobody uses, or a new one."""
+    for buffer in sorted(_buffers, key=lambda b: b.nbytes):
+        # the sorted list refers to it as well
+        if nbytes <= buffer.nbytes <= most and sys.getrefcount(buffer) == FREE + 1:
             return buffer
     while _buffers and sum(b.nbytes for b in _buffers) + nbytes > MOST:
         del _buffers[0]  # in use or not: who uses it keeps it alive

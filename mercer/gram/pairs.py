@@ -39,7 +39,7 @@ class PairBlocks:
         n, m = len(self.groups[i]), len(self.groups[j])
         offset = self._edges[i + 1]
         cross = self._strip[:, self._edges[j] - offset : self._edges[j + 1] - offset]
-        out = scratch((n + m, n + m), self.K.dtype)
+        out = scratch((n + m, n + m), self.K.dtype, brief=True)
         out[:n, :n], out[n:, n:] = self._own[i], self._own[j]
         out[:n, n:], out[n:, :n] = cross, cross.T
         return out

@@ -60,7 +60,7 @@ def each_tile(
         return
     uses, work = kernel._uses(), _working_dtype(kernel, X, Y, dtype)
     size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
-    buffers = [scratch((size,), work) for _ in range(min(workers, len(tiles)))]
+    buffers = [scratch((size,), work, brief=True) for _ in range(min(workers, len(tiles)))]
 
     def compute(tile: Tile, worker: int) -> None:
         pair = Pair(X[tile[0]], Y[tile[1]], uses, work)

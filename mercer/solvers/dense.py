@@ -38,7 +38,7 @@ class DenseMatrix(NamedTuple):
         diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
         rows = K
         if K.dtype != np.float32 and diagonal.max(initial=0.0) < SINGLE_RANGE:
-            rows = scratch(K.shape, np.float32)
+            rows = scratch(K.shape, np.float32, brief=True)
             rows[...] = K
         return cls(K, rows, diagonal, cls._room(len(K), rows.dtype))
 
@@ -54,7 +54,7 @@ class DenseMatrix(NamedTuple):
     @staticmethod
     def _room(n: int, dtype: np.dtype) -> np.ndarray:
         """Return memory for one solve; what is not used is never touched."""
-        return scratch((n * n if n > loops.ALL_UNCLEAR else 0,), dtype)
+        return scratch((n * n if n > loops.ALL_UNCLEAR else 0,), dtype, brief=True)
 
 
 def solve_dense(

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.certify import duality_gap
 from mercer.gram import Gram
+from mercer.kernels.tiles import TILE
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.dense import ROUNDS, DenseMatrix, solve_dense, solve_to_gap
@@ -147,8 +148,10 @@ def _recompute(
     which: np.ndarray,
     e: np.ndarray,
 ) -> None:
-    """Write exact residuals of some points; support vectors among themselves cost half."""
-    is_support = beta != 0
-    for part in (np.flatnonzero(which & is_support), np.flatnonzero(which & ~is_support)):
+    """Write exact residuals of some points."""
+    parts = [which]
+    if len(support) > TILE:  # among themselves they cost half
+        parts = [which & (beta != 0), which & (beta == 0)]
+    for part in map(np.flatnonzero, parts):
         if len(part):
             e[part] = z[part] - K.combine(index[support], beta[support], index[part])

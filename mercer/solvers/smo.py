@@ -166,7 +166,7 @@ class _Run:
             # copying to a larger place would touch twice as much
             half = min(len(self.index) // 2, self.most_active)
             size = half if total <= half else min(len(self.index), max(total, int(1.5 * old)))
-            grown = scratch((size, size), self.K.dtype)
+            grown = scratch((size, size), self.K.dtype, brief=True)
             grown[:old, :old] = self.compact[:old, :old]
             self.compact = grown
         block = self.K._block(self.index[new], self.index[self.active])
