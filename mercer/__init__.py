@@ -19,7 +19,13 @@ from mercer.machines import (
     Perceptron,
 )
 from mercer.result import Certificate, Solution, Status
-from mercer.select import KernelSearchCV, tune
+from mercer.select import (
+    KernelSearchCV,
+    cross_validate,
+    learning_curve,
+    tune,
+    validation_curve,
+)
 from mercer.spectral import KernelPCA
 from mercer.testing import check_gram, check_kernel, check_loss, check_solver
 
@@ -50,13 +56,16 @@ __all__ = [
     "check_kernel",
     "check_loss",
     "check_solver",
+    "cross_validate",
     "feature_distance",
     "gram",
     "kernels",
+    "learning_curve",
     "losses",
     "mean_distance",
     "plot",
     "rkhs_inner",
     "rkhs_norm",
     "tune",
+    "validation_curve",
 ]

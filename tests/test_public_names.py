@@ -34,15 +34,18 @@ NAMES = {
     "check_kernel",
     "check_loss",
     "check_solver",
+    "cross_validate",
     "feature_distance",
     "gram",
     "kernels",
+    "learning_curve",
     "losses",
     "mean_distance",
     "plot",
     "rkhs_inner",
     "rkhs_norm",
     "tune",
+    "validation_curve",
 }
 
 KERNEL_NAMES = {

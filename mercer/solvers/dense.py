@@ -10,7 +10,8 @@ import numpy as np
 from mercer._scratch import scratch
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import _newton_loops as loops
+from mercer.solvers import _dense_loops as loops
+from mercer.solvers._newton_loops import free_points, newton
 from mercer.solvers.smo import Limits, SmoState, hulls_meet
 
 OPERATIONS_BETWEEN_CHECKS = 3e8  # compiled loops come back so often for Ctrl-C and the clock
@@ -41,6 +42,10 @@ class DenseMatrix(NamedTuple):
             rows = scratch(K.shape, np.float32, brief=True)
             rows[...] = K
         return cls(K, rows, diagonal, cls._room(len(K), rows.dtype))
+
+    def in_full_precision(self) -> DenseMatrix:
+        """Return the same matrix with pairwise steps in the precision of K."""
+        return self._replace(rows=self.K, room=self._room(len(self.K), self.K.dtype))
 
     def beside(self) -> DenseMatrix:
         """Return the same matrix with room for another solve at the same time."""
@@ -83,12 +88,15 @@ def solve_dense(
             steps += taken
             if violation <= tol:
                 break
+            status = limits.stopped(steps) or Status.OPTIMAL
             if hard and hulls_meet(beta, z - e, matrix.diagonal):
                 status = Status.NOT_SEPARABLE
-            else:
-                status = limits.stopped(steps) or (Status.STALLED if ended else Status.OPTIMAL)
-        if status.ok and few_free and len(loops._free_points(beta, lo, hi)) <= few_free:
-            loops.newton(matrix.K, z, lo, hi, eps, total, loops.NOTHING, beta, e)
+            elif ended and matrix.rows.dtype != matrix.K.dtype:
+                matrix = matrix.in_full_precision()
+            elif ended and status.ok:
+                status = Status.STALLED
+        if status.ok and few_free and len(free_points(beta, lo, hi)) <= few_free:
+            newton(matrix.K, z, lo, hi, eps, total, loops.NOTHING, beta, e)
     except KeyboardInterrupt:
         limits.interrupted = True
         status = Status.INTERRUPTED
