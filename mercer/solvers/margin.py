@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -61,6 +62,8 @@ def solve_margin(
     state = start or SmoState(np.zeros(len(index)), problem.z)
     proof, target = K.in_double(), tol
     for _ in range(ROUNDS):
+        if limits.interrupted:
+            return _unproved(K, problem, state, tol, about)
         dense = is_dense(K, len(index), limits.memory)
         matrix = DenseMatrix.of(values() if values else K.among(index)) if dense else None
         state, target = solve_to_gap(
@@ -68,6 +71,8 @@ def solve_margin(
         )
         if matrix is not None and matrix.K.dtype == np.float64:
             e, checked = problem.z - matrix.K @ state.beta, len(index)
+        elif state.status is Status.INTERRUPTED:  # who has pressed Ctrl-C does not wait for a proof
+            return _unproved(K, problem, state, tol, about)
         else:
             e, checked = _exact_residuals(proof, index, problem, state)
         drift, state.e = float(np.abs(e - state.e).max()), e
@@ -88,6 +93,15 @@ def solve_margin(
     b, _ = problem.offset(state.beta, state.e)
     status = _status(state.status, certificate, limits.stopped(state.steps))
     return Solution(state.beta, status, certificate, intercept=b, state=state)
+
+
+def _unproved(K: Gram, problem: MarginProblem, state: SmoState, tol: float, about: str) -> Solution:
+    """Return an interrupted solution with figures by the solver's own residuals, proving none."""
+    extra = {"checked": 0, "steps": state.steps, "storage": K.storage}
+    figures = duality_gap(state.beta, state.e, problem, tolerance=tol, about=about, extra=extra)
+    b, _ = problem.offset(state.beta, state.e)
+    certificate = replace(figures, value=np.nan)
+    return Solution(state.beta, Status.INTERRUPTED, certificate, intercept=b, state=state)
 
 
 def is_dense(K: Gram, n: int, memory: int) -> bool:
