@@ -159,8 +159,13 @@ def html_table(title: str, rows: Any, about: str = "") -> str:
     return f"<table><caption><b>{escape(title)}</b> {escape(about)}</caption>{body}</table>"
 
 
+_PLAIN = {float, int, str, bool, type(None)}
+
+
 def _plain(value: Any) -> Any:
     """Return NumPy scalars and arrays as Python numbers and lists."""
+    if type(value) in _PLAIN:  # most parts are: asking for an abstract class is slow
+        return value
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray):
