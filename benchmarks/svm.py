@@ -47,9 +47,7 @@ class Task(NamedTuple):
 def best_of(run: Callable[[], Any], enough: float = 2.0, most: int = 7) -> tuple[float, Any]:
     """Return the shortest time and the last result; all but the longest runs are repeated."""
     times: list[float] = []
-    while len(times) < (1 if sum(times) > 20 else 2) or (
-        sum(times) < enough and len(times) < most
-    ):
+    while len(times) < (1 if sum(times) > 20 else 2) or (sum(times) < enough and len(times) < most):
         start = time.perf_counter()
         result = run()
         times.append(time.perf_counter() - start)

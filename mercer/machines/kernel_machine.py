@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
@@ -271,5 +271,5 @@ class KernelMachine(RiskEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of right labels, or R² of the numbers."""
-        measure = accuracy_score if self._kind == CLASSIFY else r2_score
-        return measure(y, self.predict(X), sample_weight=sample_weight)
+        kind = ClassifierMixin if self._kind == CLASSIFY else RegressorMixin
+        return float(kind.score(self, X, y, sample_weight))
