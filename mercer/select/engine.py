@@ -51,6 +51,9 @@ def _fill(table: Table, cells: Iterator[Cell]) -> None:
             for candidate, fold, result in cells:
                 table.results[candidate, fold] = result
                 progress.update(candidate, result)
+                if job.after_each():
+                    table.status = "interrupted"
+                    return
     except KeyboardInterrupt:
         table.status = "interrupted"
         return

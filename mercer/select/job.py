@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -15,6 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics._scorer import _MultimetricScorer
 
 from mercer._array import as_index
+from mercer.select.callbacks import nothing
 from mercer.select.routes import Fold
 
 Result = dict[str, Any]
@@ -60,6 +61,8 @@ class Job:
         Whether to draw a bar.
     metric : str
         The scorer that the bar speaks of, if there are several.
+    after_each : callable
+        Called after each evaluation; returns whether to stop.
     """
 
     estimator: Any
@@ -79,6 +82,7 @@ class Job:
     verbose: int = 0
     progress: Any = False
     metric: Any = "score"
+    after_each: Callable[[], bool] = nothing
 
     def __len__(self) -> int:
         return len(self.candidates) * len(self.folds)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-import warnings
 from copy import deepcopy
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from mercer.select.callbacks import calling_back
 from mercer.select.engine import evaluate
 from mercer.select.halving import halving
 from mercer.select.job import Job, Table, as_folds, conclude
@@ -142,8 +143,6 @@ class KernelSearchCV(BaseSearchCV):
             rows.
         """
         self._validate_params()
-        if getattr(self, "_skl_callbacks", None):
-            warnings.warn("KernelSearchCV does not call callbacks; use progress", stacklevel=2)
         scorers, metric = self._get_scorers()
         X, y = indexable(X, y)
         self._check_targets(y)
@@ -151,11 +150,12 @@ class KernelSearchCV(BaseSearchCV):
         routed = self._get_routed_params_for_fit(params)
         job = self._job(X, y, scorers, routed)
         check_folds(job)
-        tables = self._tables(job)
-        conclude(tables)
-        self._store(tables, scorers, metric)
-        if self.refit:
-            self._refit(X, y, routed.estimator.fit)
+        with calling_back(self, X, y) as after_each:
+            tables = self._tables(replace(job, after_each=after_each))
+            conclude(tables)
+            self._store(tables, scorers, metric)
+            if self.refit:
+                self._refit(X, y, routed.estimator.fit)
         return self
 
     def _check_targets(self, y: Any) -> None:
