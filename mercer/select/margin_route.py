@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from mercer.machines import SVC, SVR
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.select.gram_route import GramRoute
-from mercer.select.routes import Candidate, Fold, Group, Outcome, unfitted
+from mercer.select.routes import Fold, Group, Outcome, unfitted
+from mercer.select.settings import Setting, set_up
 from mercer.select.turns import in_threads
 from mercer.solvers import DenseMatrix, Limits, SmoState, follow
 
@@ -49,13 +50,6 @@ class MarginRoute:
             yield from GramRoute().run(group._replace(candidates=apart))
 
 
-class Setting(NamedTuple):
-    """A candidate and its machine with all parameters set, not fitted."""
-
-    candidate: Candidate
-    machine: Any
-
-
 class Task(NamedTuple):
     """Settings that differ in C alone, in the order of C, on one fold."""
 
@@ -64,31 +58,9 @@ class Task(NamedTuple):
     fit_params: dict[str, Any]
 
 
-def set_up(group: Group, plain: Callable[[Any], bool]) -> tuple[list[Setting], list[Candidate]]:
-    """Return the candidates with their machines, and those that fits of their own must serve."""
-    settings, apart = [], []
-    for candidate in group.candidates:
-        machine = unfitted(group.estimator)
-        try:
-            machine.set_params(**candidate.params)
-            machine._validate_params()
-            usable = _is_finite(group.y) and plain(machine)
-        except Exception:  # the fit will fail in the same way, and that is recorded
-            usable = False
-        if usable:
-            settings.append(Setting(candidate, machine))
-        else:
-            apart.append(candidate)
-    return settings, apart
-
-
 def _is_plain(machine: Any) -> bool:
     # calibration needs folds of its own; a hard margin may not exist
     return not getattr(machine, "probability", False) and bool(np.isfinite(machine.C))
-
-
-def _is_finite(y: Any) -> bool:
-    return y is not None and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
 
 
 def _paths(settings: list[Setting]) -> list[list[Setting]]:
@@ -114,15 +86,19 @@ class _Paths:
         self.n = len(group.y)
         self.whole = DenseMatrix.of(group.K)
         self.running: list[Limits] = []
+        self.stopped = False
 
     def run(self, settings: list[Setting]) -> Iterator[Outcome]:
         folds = list(zip(self.group.folds, self.group.fit_params, strict=True))
         tasks = deque(Task(path, *fold) for path in _paths(settings) for fold in folds)
-        try:
-            yield from in_threads(self._work, [tasks] * min(n_threads(), len(tasks)))
-        finally:
-            for limits in tuple(self.running):  # a solve that nobody waits for ends at once
-                limits.interrupt()
+        workers = [tasks] * min(n_threads(), len(tasks))
+        yield from in_threads(self._work, workers, self._interrupt)
+
+    def _interrupt(self) -> None:
+        """End the solves that nobody waits for, and those that are about to begin."""
+        self.stopped = True
+        for limits in tuple(self.running):
+            limits.interrupt()
 
     def _work(self, tasks: deque[Task]) -> Iterator[Outcome]:
         matrix = self.whole.beside()
@@ -199,6 +175,8 @@ class _Paths:
         if self.group.deadline is not None:
             limits.deadline = min(limits.deadline, self.group.deadline)
         self.running.append(limits)
+        if self.stopped:
+            limits.interrupt()
         try:
             return follow(matrix, problem, machine.tol, limits, state, ratio)
         finally:

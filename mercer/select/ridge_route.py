@@ -16,8 +16,8 @@ from mercer._estimator import check_weights
 from mercer.machines import KernelRidge, KernelRidgeClassifier
 from mercer.result import Status
 from mercer.select.gram_route import GramRoute
-from mercer.select.margin_route import Setting, set_up
 from mercer.select.routes import Fold, Group, Outcome, unfitted
+from mercer.select.settings import Setting, set_up
 from mercer.solvers.ridge_path import RidgePath, ridge_path
 
 

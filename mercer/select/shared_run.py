@@ -18,8 +18,7 @@ from mercer.select.registry import route_of
 from mercer.select.routes import Group, Outcome, Route
 from mercer.select.scoring import Scoring
 from mercer.select.turns import in_threads, in_turns
-
-SINGLE_RANGE = 1e20  # sums of larger kernel values leave the range of float32
+from mercer.solvers import SINGLE_RANGE
 
 
 class SharedRun:

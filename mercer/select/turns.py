@@ -34,11 +34,16 @@ def close(iterator: Iterator[Any]) -> None:
         iterator.close()
 
 
-def in_threads(work: Callable[[Any], Iterator[Any]], parts: list[Any]) -> Iterator[Any]:
+def in_threads(
+    work: Callable[[Any], Iterator[Any]],
+    parts: list[Any],
+    on_stop: Callable[[], None] = lambda: None,
+) -> Iterator[Any]:
     """Yield what ``work(part)`` yields for all parts, each in a thread, as it comes.
 
     An exception in one of them, Ctrl-C included, is raised here and stops the others after what
-    they are at. BLAS is held at one thread: the parts bring their own parallelism.
+    they are at; ``on_stop`` is called before that is waited for. BLAS is held at one thread: the
+    parts bring their own parallelism.
     """
     if not parts:
         return
@@ -71,3 +76,4 @@ def in_threads(work: Callable[[Any], Iterator[Any]], parts: list[Any]) -> Iterat
                     yield value
         finally:
             stop.set()
+            on_stop()

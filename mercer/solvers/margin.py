@@ -61,11 +61,10 @@ def solve_margin(
     limits = limits or Limits()
     state = start or SmoState(np.zeros(len(index)), problem.z)
     proof, target = K.in_double(), tol
+    if limits.interrupted:
+        return _unproved(K, problem, state, tol, about)
+    matrix = _dense_matrix(K, index, limits.memory, values)
     for _ in range(ROUNDS):
-        if limits.interrupted:
-            return _unproved(K, problem, state, tol, about)
-        dense = is_dense(K, len(index), limits.memory)
-        matrix = DenseMatrix.of(values() if values else K.among(index)) if dense else None
         state, target = solve_to_gap(
             partial(_solve, K, matrix, index, problem, limits), problem, tol, target, state
         )
@@ -85,7 +84,8 @@ def solve_margin(
             break
         stalled = state.status is Status.STALLED
         if K.dtype == np.float32 and (stalled or drift > 0.05 * target) and exact is not None:
-            K, values = exact(), None
+            K = exact()
+            matrix = _dense_matrix(K, index, limits.memory)
         elif stalled:
             break
         else:
@@ -107,6 +107,14 @@ def _unproved(K: Gram, problem: MarginProblem, state: SmoState, tol: float, abou
 def is_dense(K: Gram, n: int, memory: int) -> bool:
     """Tell whether a problem on n points has all its kernel values in one matrix."""
     return n <= DENSE_UP_TO[K.dtype] and K.work <= CHEAP and DenseMatrix.nbytes(n) <= memory
+
+
+def _dense_matrix(
+    K: Gram, index: np.ndarray, memory: int, values: Callable[[], np.ndarray] | None = None
+) -> DenseMatrix | None:
+    if not is_dense(K, len(index), memory):
+        return None
+    return DenseMatrix.of(values() if values else K.among(index))
 
 
 def _solve(
