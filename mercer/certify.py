@@ -56,30 +56,80 @@ def relative_residual(
 
 
 def eigen_residual(
-    K: Gram, values: np.ndarray, vectors: np.ndarray, *, tolerance: float = 1e-8
+    A: Any,
+    values: np.ndarray,
+    vectors: np.ndarray,
+    *,
+    tolerance: float = 1e-8,
+    trace: float | None = None,
+    scale: float | None = None,
+    images: np.ndarray | None = None,
 ) -> Certificate:
-    """Prove K v = λ v and vᵀv' = δ, and say how much of the trace was discarded.
+    """Prove A v = λ v and vᵀv' = δ, and say how much of the trace was discarded.
 
     Parameters
     ----------
-    K : Gram
-        The (centred) Gram matrix, float64.
+    A : Gram, array, sparse matrix or LinearOperator
+        A symmetric operator, float64.
     values, vectors : array of shape (k,), (n, k)
-        Eigenvalues in falling order and eigenvectors.
+        Eigenvalues and eigenvectors.
+    trace : float, default=None
+        The sum of all eigenvalues; None: the trace of A, if A shows its diagonal.
+    scale : float, default=None
+        What the residuals are relative to; None: the largest of the eigenvalues.
+    images : array of shape (n, k), default=None
+        A v, computed in float64 from these very vectors; None: they are computed here.
     """
-    largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(np.float64).tiny)
-    residual = np.linalg.norm((K @ vectors) - vectors * values, axis=0) / largest
+    largest = max(float(np.abs(values).max(initial=0.0)) if scale is None else scale, TINY)
+    images = np.asarray(A @ vectors) if images is None else images
+    residual = np.linalg.norm((images - vectors * values) / largest, axis=0)
     overlap = np.abs(vectors.T @ vectors - np.eye(len(values)))
     worst, skew = float(residual.max(initial=0.0)), float(overlap.max(initial=0.0))
-    trace = float(K.diagonal().sum())
+    if trace is None and hasattr(A, "diagonal"):
+        trace = float(A.diagonal().sum())
+    parts: dict[str, Any] = {"residual": worst, "orthogonality_error": skew}
+    if trace is not None:
+        parts |= {"trace": trace, "discarded": 1.0 - values.sum() / trace if trace > 0 else 0.0}
+    if isinstance(A, Gram):
+        parts["storage"] = A.storage
+    about = f"A v = λ v for {len(values)} of {A.shape[0]} eigenpairs"
+    return Certificate("eigen residual", max(worst, skew), tolerance, about, parts)
+
+
+def pencil_residual(
+    A: np.ndarray,
+    B: np.ndarray,
+    values: np.ndarray,
+    vectors: np.ndarray,
+    W: np.ndarray,
+    *,
+    tolerance: float = 1e-8,
+) -> Certificate:
+    """Prove A v = λ B v on the range of B, and vᵀBv' = δ.
+
+    Parameters
+    ----------
+    A, B : array of shape (p, p)
+        Symmetric; B positive semidefinite.
+    values, vectors : array of shape (k,), (p, k)
+        Eigenvalues and vectors.
+    W : array of shape (p, r)
+        A whitening basis of the range of B, WᵀBW = I: residuals are measured as Wᵀ(A v − λ B v),
+        in the unit of the eigenvalues.
+    """
+    largest = max(float(np.abs(values).max(initial=0.0)), TINY)
+    residual = np.linalg.norm(W.T @ (A @ vectors - (B @ vectors) * values) / largest, axis=0)
+    overlap = np.abs(vectors.T @ B @ vectors - np.eye(len(values)))
+    worst, skew = float(residual.max(initial=0.0)), float(overlap.max(initial=0.0))
+    trace = float(np.sum((A @ W) * W))
     parts = {
         "residual": worst,
         "orthogonality_error": skew,
+        "rank": W.shape[1],
         "trace": trace,
-        "discarded": float(1.0 - values.sum() / trace) if trace > 0 else 0.0,
-        "storage": K.storage,
+        "discarded": 1.0 - values.sum() / trace if trace > 0 else 0.0,
     }
-    about = f"K v = λ v for {len(values)} of {K.shape[0]} eigenpairs"
+    about = f"A v = λ B v for {len(values)} of {W.shape[1]} eigenpairs"
     return Certificate("eigen residual", max(worst, skew), tolerance, about, parts)
 
 

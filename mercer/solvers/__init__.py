@@ -2,7 +2,13 @@
 
 from mercer.solvers.dense import SINGLE_RANGE, DenseMatrix, follow
 from mercer.solvers.dual_coordinate import solve_dual_coordinate
-from mercer.solvers.eigen import leading_eigenpairs
+from mercer.solvers.eigen import (
+    fix_signs,
+    pencil_eigenpairs,
+    smallest_eigenpairs,
+    symmetric_eigenpairs,
+)
+from mercer.solvers.gram_eigen import leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.margin import is_dense, solve_margin
 from mercer.solvers.ridge import solve_ridge
 from mercer.solvers.smo import Limits, SmoState
@@ -12,10 +18,15 @@ __all__ = [
     "DenseMatrix",
     "Limits",
     "SmoState",
+    "fix_signs",
     "follow",
     "is_dense",
+    "leading_centered_eigenpairs",
     "leading_eigenpairs",
+    "pencil_eigenpairs",
+    "smallest_eigenpairs",
     "solve_dual_coordinate",
     "solve_margin",
     "solve_ridge",
+    "symmetric_eigenpairs",
 ]

@@ -1,86 +1,203 @@
-"""Leading eigenpairs of a symmetric Gram matrix."""
+"""The spectral engine: eigenpairs of symmetric operators and of pencils A v = λ B v."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from mercer.certify import eigen_residual
-from mercer.gram import CenteredGram, Gram, fresh_array
+from mercer.certify import eigen_residual, pencil_residual
 from mercer.result import Solution, Status
+from mercer.solvers._krylov import block_krylov
 
-ROUNDINGS = 100  # of an entry, from its computation to the centred sum
-DENSE_UP_TO = 1000  # points; LAPACK on the whole matrix is faster than ARPACK below
+EPS = float(np.finfo(np.float64).eps)
+DENSE_UP_TO = 600  # points; LAPACK on the whole matrix is faster than products below
+FEW = 8  # times as many points as components make products faster than LAPACK
+SAFETY = 0.1  # iterations aim at this share of the tolerance of the proof
 
 
-def leading_eigenpairs(
-    K: Gram,
-    n_components: int | None,
+# ------------------------------------------------------------------------ any operator
+def symmetric_eigenpairs(
+    A: Any,
+    k: int | None = None,
     *,
     tolerance: float = 1e-8,
-    memory: int | float | str | None = None,
+    trace: float | None = None,
+    random_state: int = 0,
 ) -> Solution:
-    """Return the eigenpairs of the largest eigenvalues, as far as these are positive.
+    """Return the k largest (algebraic) eigenvalues of a symmetric operator and their vectors.
 
-    LAPACK serves small matrices and many components, ARPACK (products with K only, so any storage)
-    the rest.
+    LAPACK serves small arrays and many eigenpairs, block Krylov the rest.
 
     Parameters
     ----------
-    K : Gram of shape (n, n)
-        A symmetric matrix, float64.
-    n_components : int or None
-        How many; None means all positive ones.
-    memory : int, str or None, default=None
-        The byte budget of the copy of K that LAPACK works on.
+    A : array, sparse matrix or LinearOperator of shape (n, n)
+        Symmetric, float64.
+    k : int or None, default=None
+        How many; None means all.
+    trace : float, default=None
+        The sum of all eigenvalues, for the discarded share; None: the trace of A if A shows it.
 
     Returns
     -------
     Solution
         ``value`` holds the eigenvectors, shape (n, k); ``state`` the eigenvalues, falling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import symmetric_eigenpairs
+    >>> symmetric_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2).state
+    array([3., 2.])
     """
-    n = K.shape[0]
-    k = n if n_components is None else min(n_components, n)
-    few = n > DENSE_UP_TO and k <= n // 10
-    values, vectors = _by_arpack(K, k, memory) if few else _by_lapack(K, k, memory)
-    keep = values > _rounding(K, values)
-    values, vectors = values[keep], _fix_signs(vectors[:, keep])
-    certificate = eigen_residual(K, values, vectors, tolerance=tolerance)
-    status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
-    return Solution(vectors, status, certificate, state=values)
+    n = A.shape[0]
+    k = n if k is None else min(k, n)
+    if few(n, k):
+        values, vectors = _by_products(A, k, tolerance, random_state)
+    else:
+        values, vectors = by_lapack(_array_of(A), k)
+    vectors = fix_signs(vectors)
+    certificate = eigen_residual(A, values, vectors, tolerance=tolerance, trace=trace)
+    return Solution(vectors, status_of(certificate), certificate, state=values)
 
 
-def _rounding(K: Gram, values: np.ndarray) -> float:
-    """Return what rounding can do to an eigenvalue, by the size of the entries before centring."""
-    entries = K.base if isinstance(K, CenteredGram) else K
-    trace = K.shape[0] * np.abs(entries.diagonal()).max(initial=0.0)
-    return ROUNDINGS * np.finfo(np.float64).eps * max(trace, np.abs(values).max(initial=0.0))
+def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> Solution:
+    """Return the k smallest eigenvalues, rising, of a positive semidefinite matrix.
+
+    A sparse matrix is factored once, a little below zero, and inverted in a Lanczos run: its
+    small eigenvalues are then the far ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import smallest_eigenpairs
+    >>> smallest_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2).state
+    array([1., 2.])
+    """
+    n = A.shape[0]
+    k = min(k, n)
+    if few(n, k) and sp.issparse(A):
+        values, vectors = _by_inversion(A, k)
+    else:
+        A_array = _array_of(A)
+        values, vectors = eigh(A_array, subset_by_index=(0, k - 1), check_finite=False)
+    vectors = fix_signs(vectors)
+    scale = float(abs(A).sum(axis=0).max())  # ‖A‖₁ ≥ the largest eigenvalue
+    certificate = eigen_residual(A, values, vectors, tolerance=tolerance, scale=scale)
+    return Solution(vectors, status_of(certificate), certificate, state=values)
 
 
-def _by_lapack(K: Gram, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
-    n = K.shape[0]
-    A = fresh_array(K, memory)
+def few(n: int, k: int) -> bool:
+    """Tell whether so few eigenpairs are wanted that products beat LAPACK."""
+    return n > DENSE_UP_TO and k * FEW <= n
+
+
+def _by_products(
+    A: Any, k: int, tolerance: float, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    def multiply(V: np.ndarray) -> np.ndarray:
+        return np.asarray(A @ V)
+
+    aim = SAFETY * tolerance
+    ritz = block_krylov(multiply, A.shape[0], k, tolerance=aim, random_state=random_state)
+    return ritz.values, ritz.vectors
+
+
+def by_lapack(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest, falling; A is written over."""
+    n = len(A)
     subset = None if k == n else (n - k, n - 1)
     values, vectors = eigh(A.T, subset_by_index=subset, overwrite_a=True, check_finite=False)
     return values[::-1], vectors[:, ::-1]
 
 
-def _by_arpack(K: Gram, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
-    start = np.random.default_rng(0).uniform(-1, 1, K.shape[0])  # the same in every run
-    try:
-        values, vectors = eigsh(K, k, which="LA", v0=start, tol=0)
-    except ArpackError:  # a cluster of equal eigenvalues, a matrix of zeros: LAPACK does not mind
-        return _by_lapack(K, k, memory)
-    order = np.argsort(values)[::-1]
-    return values[order], vectors[:, order]
+def _by_inversion(A: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    n = A.shape[0]
+    shift = -1e-9 * max(float(abs(A).sum(axis=0).max()), np.finfo(np.float64).tiny)
+    factor = splu((A - shift * sp.identity(n, format="csc")).tocsc())
+    inverse = LinearOperator((n, n), factor.solve, dtype=np.float64)
+    start = np.random.default_rng(0).uniform(-1, 1, n)  # the same in every run
+    return eigsh(A, k, sigma=shift, OPinv=inverse, which="LM", v0=start, tol=0)
 
 
-def _fix_signs(vectors: np.ndarray) -> np.ndarray:
-    """Make the entry of largest size of each vector positive: the same signs in every run."""
+def _array_of(A: Any) -> np.ndarray:
+    """Return a symmetric operator as an array that may be written over."""
+    if isinstance(A, np.ndarray):
+        return A.astype(np.float64, order="C")
+    if sp.issparse(A):
+        return A.toarray().astype(np.float64)
+    return np.asarray(A @ np.eye(A.shape[0]))
+
+
+# ------------------------------------------------------------------------ pencils
+def pencil_eigenpairs(
+    A: np.ndarray,
+    B: np.ndarray,
+    k: int | None = None,
+    *,
+    shrinkage: float = 0.0,
+    tolerance: float = 1e-8,
+) -> Solution:
+    """Return the k largest eigenpairs of A v = λ B v with vᵀBv' = δ, on the range of B.
+
+    B = U D Uᵀ is whitened first: with W = U D^(−½) over the eigenvalues of B above rounding,
+    WᵀAW z = λ z and v = W z. A rank-deficient B needs no other care.
+
+    Parameters
+    ----------
+    A, B : array of shape (p, p)
+        Symmetric; B positive semidefinite.
+    k : int or None, default=None
+        How many; None means the rank of B.
+    shrinkage : float in [0, 1], default=0.0
+        s in (1 − s) B + s tr(B)/p I, which takes the place of B.
+
+    Returns
+    -------
+    Solution
+        ``value`` holds the vectors, shape (p, k); ``state`` the values, falling;
+        ``stats["rank"]`` the rank of B.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import pencil_eigenpairs
+    >>> pencil_eigenpairs(np.diag([1.0, 3.0, 5.0]), np.diag([1.0, 1.0, 0.0])).state
+    array([3., 1.])
+    """
+    if not 0.0 <= shrinkage <= 1.0:
+        raise ValueError(f"shrinkage must lie in [0, 1]; got {shrinkage!r}")
+    p = len(B)
+    if shrinkage:
+        B = (1.0 - shrinkage) * B + shrinkage * (np.trace(B) / p) * np.eye(p)
+    D, U = eigh(B, check_finite=False)
+    keep = p * EPS * np.abs(D).max(initial=0.0) < D
+    W = U[:, keep] / np.sqrt(D[keep])
+    rank = W.shape[1]
+    values, Z = by_lapack(_symmetric(W.T @ A @ W), rank if k is None else min(k, rank))
+    vectors = fix_signs(W @ Z)
+    certificate = pencil_residual(A, B, values, vectors, W, tolerance=tolerance)
+    return Solution(
+        vectors, status_of(certificate), certificate, stats={"rank": rank}, state=values
+    )
+
+
+def _symmetric(A: np.ndarray) -> np.ndarray:
+    return (A + A.T) / 2
+
+
+# ------------------------------------------------------------------------ all of them
+def fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Make the entry of largest size of each column positive: the same signs in every run."""
     if vectors.size == 0:
         return vectors
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def status_of(certificate: Any) -> Status:
+    """Return how a solve ended that has only its proof to show."""
+    return Status.OPTIMAL if certificate.ok else Status.INACCURATE

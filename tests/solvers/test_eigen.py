@@ -1,4 +1,4 @@
-"""Leading eigenpairs by LAPACK and by ARPACK."""
+"""Leading eigenpairs of Gram matrices by LAPACK and by products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ K = RBF(gamma=0.5)(X)
 VALUES = np.linalg.eigvalsh(K)[::-1]
 
 
-@pytest.fixture(params=["LAPACK", "ARPACK"])
+@pytest.fixture(params=["LAPACK", "products"])
 def route(request, monkeypatch):
     """Send small problems along each of the two routes."""
     monkeypatch.setattr(eigen, "DENSE_UP_TO", 1000 if request.param == "LAPACK" else 0)

@@ -32,7 +32,7 @@ def assert_same_up_to_sign(got, wanted, atol):
 # ---------------------------------------------------------------- linear kernel = PCA
 def test_with_a_linear_kernel_it_is_pca():
     pca = decomposition.PCA().fit(X)
-    model = KernelPCA("linear").fit(X)
+    model = KernelPCA(kernel="linear").fit(X)
     assert model.eigenvalues_.shape == (4,)
     np.testing.assert_allclose(model.eigenvalues_ / 39, pca.explained_variance_, rtol=1e-10)
     np.testing.assert_allclose(
@@ -46,7 +46,7 @@ def test_with_an_explicit_map_it_is_pca_of_the_features():
     rows = X[:, :2]
     features = np.array([squares_and_product(x) for x in rows])
     pca = decomposition.PCA().fit(features)
-    model = KernelPCA(Polynomial(degree=2, bias=0.0)).fit(rows)
+    model = KernelPCA(kernel=Polynomial(degree=2, bias=0.0)).fit(rows)
     assert_same_up_to_sign(model.transform(rows), pca.transform(features), atol=1e-7)
 
 
@@ -62,7 +62,7 @@ REFERENCES = {
 
 @pytest.mark.parametrize(("kernel", "options"), REFERENCES.values(), ids=REFERENCES.keys())
 def test_it_equals_scikit_learn_up_to_sign(kernel, options):
-    model = KernelPCA(kernel, n_components=3).fit(X)
+    model = KernelPCA(kernel=kernel, n_components=3).fit(X)
     reference = decomposition.KernelPCA(3, eigen_solver="dense", **options).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, reference.eigenvalues_, rtol=1e-9)
     assert_same_up_to_sign(model.transform(NEW), reference.transform(NEW), atol=1e-8)
@@ -73,7 +73,7 @@ def test_it_equals_scikit_learn_up_to_sign(kernel, options):
 @every_psd_kernel
 def test_training_rows_are_new_rows_too(kernel):
     # a score is divided by √λ: compare the components that rounding has not reached
-    model = KernelPCA(kernel)
+    model = KernelPCA(kernel=kernel)
     scores = model.fit_transform(X[:, :3])
     solid = model.eigenvalues_ > 1e-6 * model.eigenvalues_.max(initial=0.0)
     scale = 1.0 + np.abs(scores).max(initial=0.0)
@@ -85,37 +85,37 @@ def test_training_rows_are_new_rows_too(kernel):
 @every_psd_kernel
 def test_scores_reproduce_the_centred_matrix(kernel):
     rows = X[:15, :3]
-    scores = KernelPCA(kernel).fit_transform(rows)
+    scores = KernelPCA(kernel=kernel).fit_transform(rows)
     wanted = naive.centered(naive.matrix(kernel, rows))
     np.testing.assert_allclose(scores @ scores.T, wanted, atol=1e-10 * (1 + np.abs(wanted).max()))
 
 
 def test_scores_are_centred_and_uncorrelated():
-    model = KernelPCA(RBF(gamma=0.2), n_components=5)
+    model = KernelPCA(kernel=RBF(gamma=0.2), n_components=5)
     scores = model.fit_transform(X)
     np.testing.assert_allclose(scores.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(scores.T @ scores, np.diag(model.eigenvalues_), atol=1e-10)
 
 
 def test_explained_variance_is_a_share_of_the_trace():
-    model = KernelPCA(RBF(gamma=0.2)).fit(X)
+    model = KernelPCA(kernel=RBF(gamma=0.2)).fit(X)
     trace = np.trace(naive.centered(RBF(gamma=0.2)(X)))
     np.testing.assert_allclose(model.explained_variance_ratio_, model.eigenvalues_ / trace)
     assert model.explained_variance_ratio_.sum() == pytest.approx(1.0)
-    few = KernelPCA(RBF(gamma=0.2), n_components=3).fit(X)
+    few = KernelPCA(kernel=RBF(gamma=0.2), n_components=3).fit(X)
     kept = few.explained_variance_ratio_.sum()
     assert few.certificate_.discarded == pytest.approx(1.0 - kept)
 
 
 def test_the_first_components_do_not_depend_on_how_many_are_asked_for():
-    many = KernelPCA(RBF(gamma=0.2), n_components=8).fit(X).transform(NEW)
-    few = KernelPCA(RBF(gamma=0.2), n_components=2).fit(X).transform(NEW)
+    many = KernelPCA(kernel=RBF(gamma=0.2), n_components=8).fit(X).transform(NEW)
+    few = KernelPCA(kernel=RBF(gamma=0.2), n_components=2).fit(X).transform(NEW)
     np.testing.assert_allclose(few, many[:, :2], atol=1e-10)
 
 
 @pytest.mark.parametrize("rows", SAMPLES.values(), ids=SAMPLES.keys())
 def test_every_kind_of_rows(rows):
-    model = KernelPCA("rbf")
+    model = KernelPCA(kernel="rbf")
     scores = model.fit_transform(rows)
     assert scores.dtype == model.transform(rows).dtype == rows.dtype
     tolerance = 1e-7 if rows.dtype == np.float64 else 1e-3
@@ -124,9 +124,9 @@ def test_every_kind_of_rows(rows):
 
 # ---------------------------------------------------------------- routes
 def test_arpack_gives_what_lapack_gives(monkeypatch):
-    by_lapack = KernelPCA(RBF(gamma=0.2), n_components=3).fit(X)
+    by_lapack = KernelPCA(kernel=RBF(gamma=0.2), n_components=3).fit(X)
     monkeypatch.setattr(eigen, "DENSE_UP_TO", 10)
-    by_arpack = KernelPCA(RBF(gamma=0.2), n_components=3).fit(X)
+    by_arpack = KernelPCA(kernel=RBF(gamma=0.2), n_components=3).fit(X)
     np.testing.assert_allclose(by_arpack.eigenvalues_, by_lapack.eigenvalues_, rtol=1e-11)
     np.testing.assert_allclose(by_arpack.transform(NEW), by_lapack.transform(NEW), atol=1e-9)
 
@@ -134,7 +134,7 @@ def test_arpack_gives_what_lapack_gives(monkeypatch):
 @pytest.mark.parametrize("memory", [None, "3MB"])
 def test_a_large_sample_takes_the_arpack_route_on_any_storage(memory):
     rows = table(1100, 3)
-    model = KernelPCA(RBF(gamma=0.2), n_components=4, memory=memory).fit(rows)
+    model = KernelPCA(kernel=RBF(gamma=0.2), n_components=4, memory=memory).fit(rows)
     assert model.certificate_.ok
     assert model.certificate_.storage == ("dense" if memory is None else "cached")
     wanted = np.linalg.eigvalsh(naive.centered(RBF(gamma=0.2)(rows)))[::-1][:4]
@@ -147,14 +147,14 @@ def test_a_large_sample_takes_the_arpack_route_on_any_storage(memory):
 @pytest.mark.parametrize("n_components", [None, 2])
 def test_rows_that_are_all_equal_have_no_components(kernel, value, n_components):
     rows = np.full((12, 2), value)
-    model = KernelPCA(kernel, n_components=n_components).fit(rows)
+    model = KernelPCA(kernel=kernel, n_components=n_components).fit(rows)
     assert model.eigenvalues_.shape == (0,)
     assert model.transform(rows).shape == (12, 0)
     assert model.certificate_.ok
 
 
 def test_a_large_sample_of_equal_rows_has_no_components():
-    model = KernelPCA("linear", n_components=2).fit(np.full((1100, 2), 0.1))
+    model = KernelPCA(kernel="linear", n_components=2).fit(np.full((1100, 2), 0.1))
     assert model.eigenvalues_.shape == (0,)
 
 
@@ -163,8 +163,10 @@ def test_one_row_has_no_components():
 
 
 def test_a_large_offset_does_not_hurt_a_radial_kernel():
-    near = KernelPCA(RBF(gamma=0.2), n_components=3).fit(X)
-    far = KernelPCA(RBF(gamma=0.2), n_components=3).fit(X + 2.0**20)  # the shift rounds at 1e-10
+    near = KernelPCA(kernel=RBF(gamma=0.2), n_components=3).fit(X)
+    far = KernelPCA(kernel=RBF(gamma=0.2), n_components=3).fit(
+        X + 2.0**20
+    )  # the shift rounds at 1e-10
     np.testing.assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-7)
     np.testing.assert_allclose(far.transform(NEW + 2.0**20), near.transform(NEW), atol=1e-6)
 
@@ -173,17 +175,17 @@ def test_rounding_is_no_component():
     with warnings.catch_warnings():
         # entries of 1e12 leave an error of 1e-4 in K̃: that the proof misses 1e-8 is honest
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KernelPCA("linear").fit(X + 1e6)
+        model = KernelPCA(kernel="linear").fit(X + 1e6)
     assert model.eigenvalues_.shape == (4,)
 
 
 def test_no_more_components_than_the_rank():
-    assert KernelPCA("linear", n_components=10).fit(X).eigenvalues_.shape == (4,)
+    assert KernelPCA(kernel="linear", n_components=10).fit(X).eigenvalues_.shape == (4,)
 
 
 def test_a_matrix_that_is_not_symmetric_is_admitted():
     with pytest.warns(ConvergenceWarning, match="KernelPCA: the proof misses its tolerance"):
-        KernelPCA("precomputed").fit(table(8, 8))
+        KernelPCA(kernel="precomputed").fit(table(8, 8))
 
 
 @pytest.mark.parametrize("n", [30, 1100])
@@ -191,13 +193,13 @@ def test_a_kernel_that_overflows_is_an_error_and_not_nan(n):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         with pytest.raises(ValueError, match=r"not finite: the kernel overflows on X; rescale X"):
-            KernelPCA(Linear().exp(), n_components=2).fit(1e3 * table(n, 3))
+            KernelPCA(kernel=Linear().exp(), n_components=2).fit(1e3 * table(n, 3))
 
 
 # ---------------------------------------------------------------- in company
 def test_words_have_the_components_of_their_features():
     counts = np.array([letter_counts(word) for word in WORDS], dtype=float)
-    model = KernelPCA(FromFeatureMap(letter_counts), n_components=2)
+    model = KernelPCA(kernel=FromFeatureMap(letter_counts), n_components=2)
     pca = decomposition.PCA(2, svd_solver="full")
     assert_same_up_to_sign(model.fit_transform(WORDS), pca.fit_transform(counts), atol=1e-9)
 
@@ -221,11 +223,11 @@ def test_set_output_gives_a_polars_frame():
 def test_it_is_a_step_of_a_pipeline():
     # all components of a linear kernel are the centred rows, turned: a ridge machine sees no change
     y = X @ [1.0, 2.0, 3.0, 4.0]
-    turned = make_pipeline(KernelPCA("linear"), KernelRidge("linear")).fit(X, y)
+    turned = make_pipeline(KernelPCA(kernel="linear"), KernelRidge("linear")).fit(X, y)
     plain = KernelRidge("linear").fit(X, y)
     np.testing.assert_allclose(turned.predict(NEW), plain.predict(NEW), rtol=1e-9)
 
 
 def test_scores_are_features_whose_kernel_is_the_centred_kernel():
-    scores = KernelPCA(RBF(gamma=0.2)).fit_transform(X)
+    scores = KernelPCA(kernel=RBF(gamma=0.2)).fit_transform(X)
     assert check_kernel("linear", scores).ok

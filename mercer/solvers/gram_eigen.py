@@ -1,0 +1,172 @@
+"""Leading eigenpairs of Gram matrices: stored, or computed tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from mercer.certify import eigen_residual
+from mercer.gram import CenteredGram, Centering, Gram, fresh_array
+from mercer.result import Certificate, Solution
+from mercer.solvers._krylov import block_krylov
+from mercer.solvers.eigen import EPS, SAFETY, by_lapack, few, fix_signs, status_of
+
+ROUNDINGS = 100  # of an entry, from its computation to the centred sum
+SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
+SAMPLE = 600  # points whose eigenvectors are the start for all points
+WIDTH = 32  # columns of a block beyond the wanted ones: a pass over the tiles costs more than these
+BELOW = 1e-2  # relative residual at which the lower end of the spectrum is known well enough
+
+
+def leading_eigenpairs(
+    K: Gram,
+    n_components: int | None,
+    *,
+    tolerance: float = 1e-8,
+    memory: int | float | str | None = None,
+    below: bool = False,
+    random_state: int = 0,
+) -> Solution:
+    """Return the eigenpairs of the largest eigenvalues of a Gram matrix that are positive.
+
+    LAPACK serves small matrices and many components, a block Krylov method (products with K
+    only, so any storage) the rest.
+
+    Parameters
+    ----------
+    K : Gram of shape (n, n)
+        A symmetric matrix, float64.
+    n_components : int or None
+        How many; None means all positive ones.
+    memory : int, str or None, default=None
+        The byte budget of the copy of K that LAPACK works on.
+    below : bool, default=False
+        Whether to look for negative eigenvalues as well (the kernel may be indefinite).
+
+    Returns
+    -------
+    Solution
+        ``value`` holds the eigenvectors, shape (n, k); ``state`` the eigenvalues, falling;
+        ``stats["negative"]`` the negative eigenvalues that were found, the most negative first.
+    """
+    n = K.shape[0]
+    k = n if n_components is None else min(n_components, n)
+    if few(n, k):
+        aim = SAFETY * tolerance
+        ritz = block_krylov(K.dot, n, k, tolerance=aim, random_state=random_state)
+        values, vectors = ritz.values, ritz.vectors
+        others = _lower_end(K.dot, n) if below else values
+    else:  # the negative ones are known only if all are
+        others, vectors = by_lapack(fresh_array(K, memory), n if below else k)
+        values, vectors = others[:k], vectors[:, :k]
+    noise = _rounding(K, values)
+    keep = values > noise
+    values, vectors = values[keep], fix_signs(vectors[:, keep])
+    certificate = eigen_residual(K, values, vectors, tolerance=tolerance)
+    stats = {"negative": np.sort(others[others < -noise])}
+    return Solution(vectors, status_of(certificate), certificate, stats=stats, state=values)
+
+
+def _rounding(K: Gram, values: np.ndarray) -> float:
+    """Return what rounding can do to an eigenvalue, by the size of the entries before centring."""
+    entries = K.base if isinstance(K, CenteredGram) else K
+    trace = K.shape[0] * np.abs(entries.diagonal()).max(initial=0.0)
+    return ROUNDINGS * EPS * max(trace, np.abs(values).max(initial=0.0))
+
+
+def _lower_end(multiply: Any, n: int) -> np.ndarray:
+    """Return the smallest eigenvalue, roughly: a Rayleigh quotient that is not below it."""
+    return -block_krylov(lambda V: -multiply(V), n, 1, tolerance=BELOW).values
+
+
+# ------------------------------------------------------------------------ nothing stored
+def leading_centered_eigenpairs(
+    exact: Gram,
+    fast: Gram,
+    n_components: int,
+    *,
+    tolerance: float = 1e-6,
+    below: bool = False,
+    random_state: int = 0,
+) -> tuple[Solution, Centering]:
+    """Return the leading eigenpairs of HKH from as few float64 passes over K as possible.
+
+    The eigenvectors of a sample of the points are the start; products with float32 values lead
+    to the accuracy of these; the proof is one product with float64 values, which gives the
+    eigenvalues (as Rayleigh quotients) and the centring as well. If it misses the tolerance,
+    float64 products go on from there.
+
+    Parameters
+    ----------
+    exact, fast : Gram of shape (n, n)
+        The same matrix before centring, in float64 and in float32.
+    n_components : int
+        How many eigenpairs.
+    below : bool, default=False
+        Whether to look for negative eigenvalues as well (the kernel may be indefinite).
+    """
+
+    def rough(V: np.ndarray) -> np.ndarray:
+        return _without_mean(fast @ _without_mean(V).astype(np.float32))
+
+    def precise(V: np.ndarray) -> np.ndarray:
+        return _without_mean(exact @ _without_mean(V))
+
+    n = exact.shape[0]
+    rng = np.random.default_rng(random_state)
+    start = _start_from_sample(fast, n_components + WIDTH, rng)
+    aim = max(0.7 * tolerance, SINGLE_REACHES)
+    V = block_krylov(rough, n, n_components, tolerance=aim, start=start).vectors
+    proof = _prove(exact, V, tolerance)
+    if not proof.certificate.ok:
+        aim = SAFETY * tolerance
+        V = block_krylov(precise, n, n_components, tolerance=aim, start=proof.vectors).vectors
+        proof = _prove(exact, V, tolerance)
+    noise = SINGLE_REACHES * proof.values.max(initial=0.0)
+    found = _lower_end(rough, n) if below else proof.values
+    stats = {"negative": found[found < -noise]}
+    status = status_of(proof.certificate)
+    solution = Solution(proof.vectors, status, proof.certificate, stats=stats, state=proof.values)
+    return solution, proof.centering
+
+
+def _without_mean(V: np.ndarray) -> np.ndarray:
+    V = np.asarray(V, dtype=np.float64)
+    return V - V.mean(axis=0)
+
+
+def _start_from_sample(K: Gram, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a block near the leading eigenvectors: those of a sample, extended by K."""
+    n = K.shape[0]
+    points = np.sort(rng.choice(n, min(SAMPLE, n // 2), replace=False))
+    part = np.asarray(K.among(points), dtype=np.float64)
+    part = _without_mean(_without_mean(part).T)
+    m = len(part)
+    ritz = block_krylov(part.dot, m, min(width, m // 4), tolerance=1e-2)
+    return _without_mean(K.restrict(np.arange(n), points) @ ritz.vectors.astype(np.float32))
+
+
+class _Proof(NamedTuple):
+    values: np.ndarray
+    vectors: np.ndarray
+    certificate: Certificate
+    centering: Centering
+
+
+def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
+    """Return Rayleigh quotients, centring and proof from one product with float64 values."""
+    n = K.shape[0]
+    V = fix_signs(qr(_without_mean(V), mode="economic", check_finite=False)[0])
+    weights = np.full(n, 1.0 / n)
+    both = K @ np.column_stack([V, weights])
+    images, means = _without_mean(both[:, :-1]), both[:, -1]
+    values = np.einsum("ij,ij->j", V, images)
+    order = np.argsort(-values, kind="stable")
+    values, V, images = values[order], V[:, order], images[:, order]
+    centering = Centering(weights, means, float(means.mean()))
+    certificate = eigen_residual(
+        CenteredGram(K, centering), values, V, tolerance=tolerance, images=images
+    )
+    return _Proof(values, V, certificate, centering)
