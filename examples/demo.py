@@ -46,7 +46,7 @@ def main() -> None:
     print(f"worst of {len(proof.problems)} pairs: {proof.worst}, gap {proof.relative_gap:.1e}")
 
     title("Kernel PCA")
-    pca = KernelPCA(kernel, n_components=3).fit(Z)
+    pca = KernelPCA(kernel=kernel, n_components=3).fit(Z)
     shares = ", ".join(f"{share:.0%}" for share in pca.explained_variance_ratio_)
     print(f"the first components hold {shares} of the variance in feature space\n")
     print(pca.certificate_)

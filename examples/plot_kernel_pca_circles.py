@@ -22,8 +22,8 @@ from mercer import KernelPCA
 from mercer.kernels import RBF, Linear
 
 X, ring = make_circles(n_samples=400, factor=0.35, noise=0.05, random_state=0)
-linear = KernelPCA(Linear(), n_components=2).fit(X)
-gaussian = KernelPCA(RBF(gamma=2.0), n_components=2).fit(X)
+linear = KernelPCA(kernel=Linear(), n_components=2).fit(X)
+gaussian = KernelPCA(kernel=RBF(gamma=2.0), n_components=2).fit(X)
 
 colors = np.array(["#1f6f8b", "#d1495b"])[ring]
 panels = {
@@ -48,7 +48,7 @@ plt.show()
 # first components of the Gaussian kernel show what they measure: distance from the
 # centre, and directions around it.
 
-model = KernelPCA(RBF(gamma=2.0), n_components=4).fit(X)
+model = KernelPCA(kernel=RBF(gamma=2.0), n_components=4).fit(X)
 ticks = np.linspace(-1.6, 1.6, 81)
 plane = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
 values = model.transform(plane)
