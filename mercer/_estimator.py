@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -21,6 +21,8 @@ from mercer._array import as_objects, refuse_text
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
+
+FLOATS = [np.float64, np.float32]
 
 
 class ProvedEstimator(BaseEstimator):
@@ -38,6 +40,38 @@ class ProvedEstimator(BaseEstimator):
         if not solution.status.ok:
             name = type(self).__name__
             warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProvedEstimator):
+    """A transformer that keeps float32 and proves its fit.
+
+    A child that accepts sparse tables says so by ``accepts_sparse = True``.
+    """
+
+    accepts_sparse = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.accepts_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class TableTransformer(Transformer):
+    """A transformer of tables of numbers."""
+
+    def _fit_table(self, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
+        """Check the training rows (and targets); the precision of X is kept."""
+        return validate_data(self, X, y, **self._table(), **checks)
+
+    def _new_table(self, X: Any, **checks: Any) -> Any:
+        """Check new rows against the fitted ones."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **self._table(), **checks)
+
+    def _table(self) -> dict[str, Any]:
+        # rows in a row: the same sums, to the last bit, whatever the layout of the input
+        return _TABLE | {"accept_sparse": "csr" if self.accepts_sparse else False}
 
 
 class KernelEstimator(ProvedEstimator):
@@ -103,4 +137,4 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weight
 
 
-_TABLE = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+_TABLE = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}

@@ -92,7 +92,7 @@ def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> Solution:
 
 def few(n: int, k: int) -> bool:
     """Tell whether so few eigenpairs are wanted that products beat LAPACK."""
-    return n > DENSE_UP_TO and k * FEW <= n
+    return n > DENSE_UP_TO and 0 < k * FEW <= n
 
 
 def _by_products(
@@ -109,6 +109,8 @@ def _by_products(
 def by_lapack(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest, falling; A is written over."""
     n = len(A)
+    if k == 0:
+        return np.empty(0), np.empty((n, 0))
     subset = None if k == n else (n - k, n - 1)
     values, vectors = eigh(A.T, subset_by_index=subset, overwrite_a=True, check_finite=False)
     return values[::-1], vectors[:, ::-1]

@@ -1,4 +1,4 @@
-"""What all projections share: checked tables, centred products, output columns, precision."""
+"""What all linear projections share."""
 
 from __future__ import annotations
 
@@ -6,44 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._estimator import ProvedEstimator
-
-FLOATS = [np.float64, np.float32]
+from mercer._estimator import TableTransformer
 
 
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProvedEstimator):
-    """A transformer of tables that keeps float32 and proves its fit.
-
-    A child that accepts sparse tables says so by ``accepts_sparse = True``.
-    """
-
-    accepts_sparse = False
-
-    def _fit_table(self, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
-        """Check the training rows (and targets); the precision of X is kept."""
-        return validate_data(self, X, y, dtype=FLOATS, accept_sparse=self._formats(), **checks)
-
-    def _new_table(self, X: Any, **checks: Any) -> Any:
-        """Check new rows against the fitted ones."""
-        check_is_fitted(self)
-        return validate_data(
-            self, X, reset=False, dtype=FLOATS, accept_sparse=self._formats(), **checks
-        )
-
-    def _formats(self) -> Any:
-        return "csr" if self.accepts_sparse else False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.accepts_sparse
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-class LinearProjection(Projection):
+class LinearProjection(TableTransformer):
     """A projection z = (x − mean_) components_ᵀ."""
 
     mean_: np.ndarray  # (d,)

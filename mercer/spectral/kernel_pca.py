@@ -7,12 +7,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator
+from mercer._estimator import KernelEstimator, Transformer
 from mercer.gram import Centering, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
@@ -25,7 +24,7 @@ STORED_UP_TO = 3000  # points whose float64 matrix is stored; above, tiles are c
 CHEAP = 100  # operations a value: more of them, and float32 values are stored if they fit
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelPCA(Transformer, KernelEstimator):
     """Kernel PCA: the directions of largest variance of the centred features φ(x).
 
     K̃ = HKH = V Λ Vᵀ; the scores of the training points are V Λ^½, those of a new point
@@ -84,6 +83,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     array([[3., 0.]])
     """
 
+    accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "preimage": [StrOptions(set(METHODS))],
@@ -250,8 +250,3 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _fit_dtype(self) -> Any:
         is_single = getattr(self.X_fit_, "dtype", None) == np.float32
         return np.float32 if is_single else np.float64
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -1,0 +1,227 @@
+"""Affinities of points, normalised, and what their eigenvectors say of new points.
+
+With affinities W (no point is its own neighbour), degrees d = W1 and the Laplacian
+L = I − D^(−½) W D^(−½) = V M Vᵀ, the functions f = D^(−½) v fulfil Σⱼ W_ij f_j = (1 − μ) d_i f_i.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils.validation import validate_data
+
+from mercer._array import as_objects, refuse_text
+from mercer._estimator import ProvedEstimator
+from mercer.gram import Gram, gram
+from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels.sample import Sample
+from mercer.kernels.tiles import Tile, count_workers, each_tile
+from mercer.result import Solution
+from mercer.solvers import symmetric_eigenpairs
+from mercer.spectral._graph import TablePoints, check_neighbours, nearest_others
+from mercer.spectral._laplacian import laplacian_eigenpairs
+
+GRAPH = "nearest_neighbors"
+DOUBLE = np.dtype(np.float64)
+TABLE: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+
+
+class Spectrum(NamedTuple):
+    """The smallest eigenvalues of a Laplacian, its eigenvectors and the degrees."""
+
+    solution: Solution
+    values: np.ndarray  # (k,), rising
+    vectors: np.ndarray  # (n, k)
+    degrees: np.ndarray  # (n,)
+
+
+class AffinityEstimator(ProvedEstimator):
+    """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
+
+    affinity: Any
+    n_neighbors: int
+    kernel_: Kernel
+
+    # ------------------------------------------------------------ fit
+    def _fit_affinity(self, X: Any, k: int, one_more: bool = False) -> Spectrum:
+        """Check the rows, store them and return the k smallest eigenpairs of their Laplacian.
+
+        With ``one_more`` there is another one, if there are so many points.
+        """
+        W = self._fit_graph(X) if self._is_graph else self._fit_kernel(X)
+        n = W.shape[0]
+        if n < k:
+            raise ValueError(
+                f"n_samples = {n} points have no {k} eigenvectors: ask for fewer clusters or "
+                f"components"
+            )
+        k = min(k + one_more, n)
+        return _sparse_spectrum(W, k) if sp.issparse(W) else _dense_spectrum(W, k)
+
+    @property
+    def _is_graph(self) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == GRAPH
+
+    def _fit_graph(self, X: Any) -> Any:
+        self.X_fit_ = validate_data(self, X, ensure_min_samples=2, **TABLE)
+        n = self.X_fit_.shape[0]
+        check_neighbours(self.n_neighbors - 1, n)
+        _, index = nearest_others(TablePoints(self.X_fit_), self.n_neighbors - 1)
+        W = _half_edges(index, n)
+        return (W + W.T).tocsr()
+
+    def _fit_kernel(self, X: Any) -> Any:
+        kernel = as_kernel(self.affinity)
+        if kernel.domain == "vectors":
+            refuse_text(X, "X", type(kernel).__name__)
+            X = validate_data(self, X, ensure_min_samples=2, **TABLE)
+        else:
+            X = as_objects(X, "X")
+        if isinstance(kernel, Precomputed) and sp.issparse(X):
+            self.kernel_, self.X_fit_ = kernel, sp.csr_array(X)
+            return _given_graph(self.X_fit_)
+        sample = kernel.sample(X)
+        self.kernel_ = kernel.bind(sample)
+        self.kernel_.check_pair(sample, sample)
+        self.X_fit_ = sample.data
+        return gram(self.kernel_, sample, dtype=DOUBLE)
+
+    # ------------------------------------------------------------ new points
+    def _extend(self, X: Any, F: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return the functions F (n, k) at new rows, by Nyström's formula, and the rows' dtype.
+
+        A training point x counts its own affinity w apart, f(x) = Σ W_xj f_j / ((1 − μ) d + w)
+        with d + w = Σ W_xj; a new point counts its largest affinity so. Training points are then
+        where they were, and what is far from all goes with the nearest.
+        """
+        if not self._is_graph:
+            rows = self._new_sample(X)
+            return _extended(*_sums(self.kernel_, rows, self.X_fit_, F), values), rows.dtype
+        X = validate_data(self, X, reset=False, **TABLE)
+        distance, index = TablePoints(self.X_fit_).nearest(X, self.n_neighbors)
+        total = np.full(len(index), float(self.n_neighbors))
+        sums = np.zeros((len(index), F.shape[1]))
+        for column in index.T:
+            sums += F[column]
+        out = _extended(sums, total, np.ones(len(index)), values)
+        found = distance[:, 0] == 0  # steps of a graph leave no other way to be exact
+        out[found] = F[index[found, 0]]
+        return out, X.dtype
+
+    def _new_sample(self, X: Any) -> Sample:
+        if self.kernel_.domain == "vectors":
+            refuse_text(X, "X", type(self.kernel_).__name__)
+            X = validate_data(self, X, reset=False, **TABLE)
+        return self.kernel_.sample(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.affinity == "precomputed" or isinstance(
+            self.affinity, Precomputed
+        )
+        return tags
+
+
+# ------------------------------------------------------------------------ graphs
+def _half_edges(index: np.ndarray, n: int) -> Any:
+    m, k = index.shape
+    ends = np.arange(0, m * k + 1, k)
+    return sp.csr_array((np.full(m * k, 0.5), index.ravel(), ends), shape=(m, n))
+
+
+def _given_graph(W: Any) -> Any:
+    n, m = W.shape
+    if n != m:
+        raise ValueError(f"a precomputed training matrix must be square; got {n} × {m}")
+    W = W.astype(np.float64)
+    if W.nnz and W.data.min() < 0:
+        raise ValueError(f"affinities must be ≥ 0; the least is {W.data.min():.4g}")
+    if abs(W - W.T).max() > 1e-8 * abs(W).max():
+        raise ValueError("a precomputed affinity matrix must be symmetric")
+    W = sp.csr_array(W - sp.diags_array(W.diagonal()))
+    W.eliminate_zeros()
+    return W
+
+
+def _sparse_spectrum(W: Any, k: int) -> Spectrum:
+    solution, degrees = laplacian_eigenpairs(W, k)
+    return Spectrum(solution, solution.state, solution.value, degrees)
+
+
+# ------------------------------------------------------------------------ kernels
+class NormalizedAffinity(LinearOperator):
+    """D^(−½) (K − diag K) D^(−½) as an operator; a point without affinities is its own."""
+
+    def __init__(self, K: Gram):
+        super().__init__(DOUBLE, K.shape)
+        self.K, self.own = K, K.diagonal()
+        self.degrees = K.row_means(np.ones(K.shape[0])) - self.own
+        self._check()
+        self.alone = (self.degrees <= 0).astype(np.float64)
+        self.degrees[self.degrees <= 0] = 1.0
+        self.root = 1.0 / np.sqrt(self.degrees)
+
+    def _check(self) -> None:
+        noise = 1e-12 * float(np.abs(self.own).max())
+        least = float(self.degrees.min())
+        if not np.isfinite(self.degrees).all() or least < -noise * len(self.own):
+            raise ValueError(
+                f"affinity must be a kernel with values ≥ 0 and finite sums, such as 'rbf'; the "
+                f"least sum over the other points is {least:.4g}"
+            )
+
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
+        V = np.asarray(V, dtype=DOUBLE)
+        scaled = self.root[:, None] * V
+        product = self.root[:, None] * (self.K @ scaled - self.own[:, None] * scaled)
+        return product + self.alone[:, None] * V
+
+    def _adjoint(self) -> NormalizedAffinity:
+        return self
+
+
+def _dense_spectrum(K: Gram, k: int) -> Spectrum:
+    A = NormalizedAffinity(K)
+    solution = symmetric_eigenpairs(A, k)
+    values = np.maximum(1.0 - solution.state, 0.0)
+    return Spectrum(solution, values, solution.value, A.degrees)
+
+
+def _sums(
+    kernel: Kernel, rows: Sample, training: Any, F: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Σ W_xj f_j, Σ W_xj and max W_xj of new rows, tile by tile."""
+    if sp.issparse(training) and isinstance(kernel, Precomputed):
+        W = sp.csr_array(rows.data)
+        return W @ F, np.asarray(W.sum(axis=1)).ravel(), W.max(axis=1).toarray().ravel()
+    Y = kernel.sample(training)
+    kernel.check_pair(rows, Y)
+    workers = count_workers(kernel, rows, Y)
+    sums, most = np.zeros((workers, len(rows), F.shape[1] + 1)), np.zeros((workers, len(rows)))
+    F = np.column_stack([F, np.ones(len(F))])
+
+    def use(tile: Tile, values: np.ndarray, worker: int) -> None:
+        left, right = tile
+        sums[worker, left] += values @ F[right]
+        np.maximum(most[worker, left], values.max(axis=1), out=most[worker, left])
+
+    each_tile(kernel, rows, Y, DOUBLE, use, mirror=False)
+    total = sums.sum(axis=0)
+    return total[:, :-1], total[:, -1], most.max(axis=0)
+
+
+def _extended(
+    sums: np.ndarray, total: np.ndarray, most: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Return Σ W f / ((1 − μ)(Σ W − max W) + max W), or 0 where this has no meaning."""
+    below = (total - most)[:, None] * (1.0 - values) + most[:, None]
+    solid = below > 1e-12 * np.abs(total)[:, None]
+    return np.divide(sums, below, out=np.zeros_like(sums), where=solid)

@@ -1,0 +1,155 @@
+# mypy: ignore-errors
+"""Compiled shortest paths: one source by a heap, a block of sources by sweeps side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+FAR = 1e300  # farther than any path
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(heap, place, key, p):
+    """Move the vertex at p towards the root of a 4-ary heap."""
+    v = heap[p]
+    while p > 0:
+        parent = (p - 1) >> 2
+        if key[heap[parent]] <= key[v]:
+            break
+        heap[p] = heap[parent]
+        place[heap[p]] = p
+        p = parent
+    heap[p] = v
+    place[v] = p
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(heap, place, key, size):
+    """Move the vertex at the root towards the leaves."""
+    v = heap[0]
+    p = 0
+    while True:
+        least = 4 * p + 1
+        if least >= size:
+            break
+        for child in range(least + 1, min(4 * p + 5, size)):
+            if key[heap[child]] < key[heap[least]]:
+                least = child
+        if key[heap[least]] >= key[v]:
+            break
+        heap[p] = heap[least]
+        place[heap[p]] = p
+        p = least
+    heap[p] = v
+    place[v] = p
+
+
+@njit(cache=True, nogil=True)
+def nearest_first(indptr, indices, weights, source, distance, order):
+    """Write the vertices into ``order`` by rising distance from a source (Dijkstra).
+
+    Returns how many can be reached; ``distance`` holds their distances.
+    """
+    n = len(indptr) - 1
+    heap, place = np.empty(n, np.int64), np.full(n, -1, np.int64)
+    distance[:] = FAR
+    distance[source] = 0.0
+    heap[0], place[source] = source, 0
+    size, done = 1, 0
+    while size > 0:
+        v = heap[0]
+        order[done] = v
+        done += 1
+        size -= 1
+        if size > 0:
+            heap[0] = heap[size]
+            _sift_down(heap, place, distance, size)
+        for e in range(indptr[v], indptr[v + 1]):
+            u = indices[e]
+            through = distance[v] + weights[e]
+            if through < distance[u]:
+                distance[u] = through
+                if place[u] < 0:
+                    place[u] = size
+                    heap[size] = u
+                    size += 1
+                _sift_up(heap, place, distance, place[u])
+    return done
+
+
+@njit(cache=True, nogil=True)
+def group_sources(indptr, indices, size, groups):
+    """Write all vertices into ``groups`` so that consecutive runs of ``size`` lie close together.
+
+    Each run is grown breadth first from its first vertex over the vertices still free; a
+    run that finds no more near by goes on elsewhere.
+    """
+    n = len(indptr) - 1
+    free, reached = np.ones(n, np.bool_), np.full(n, -1, np.int64)
+    queue = np.empty(n, np.int64)
+    taken, seed, run = 0, 0, 0
+    while taken < n:
+        while not free[seed]:
+            seed += 1
+        run += 1
+        first, last = 0, 1
+        queue[0], reached[seed] = seed, run
+        room = size - taken % size
+        while first < last and room > 0:
+            v = queue[first]
+            first += 1
+            groups[taken] = v
+            free[v] = False
+            taken += 1
+            room -= 1
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                if free[u] and reached[u] != run:
+                    reached[u] = run
+                    queue[last] = u
+                    last += 1
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _pull(indptr, indices, weights, v, D, row):
+    """Shorten the distances of vertex v through its neighbours; return by how much in all."""
+    width = D.shape[1]
+    for s in range(width):
+        row[s] = D[v, s]
+    for e in range(indptr[v], indptr[v + 1]):
+        u, w = indices[e], weights[e]
+        for s in range(width):
+            through = D[u, s] + w
+            row[s] = through if through < row[s] else row[s]
+    gain = 0.0
+    for s in range(width):
+        gain += D[v, s] - row[s]
+        D[v, s] = row[s]
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def relax(indptr, indices, weights, order, D, dirty, rounds):
+    """Sweep through the vertices, forth and back, until no distance can be shortened.
+
+    D (n, sources) holds upper bounds, those of the sources themselves right. A geodesic that
+    leaves a source runs mostly along ``order``, the vertices by their distance from a point among
+    the sources, so that a few sweeps are enough. Only vertices whose neighbours have changed
+    (``dirty``) are looked at. Returns whether all is done after ``rounds`` sweeps.
+    """
+    n = len(order)
+    row = np.empty(D.shape[1])
+    for sweep in range(rounds):
+        changed = False
+        for step in range(n):
+            v = order[step] if sweep % 2 == 0 else order[n - 1 - step]
+            if dirty[v]:
+                dirty[v] = False
+                if _pull(indptr, indices, weights, v, D, row) > 0.0:
+                    changed = True
+                    for e in range(indptr[v], indptr[v + 1]):
+                        dirty[indices[e]] = True
+        if not changed:
+            return True
+    return False

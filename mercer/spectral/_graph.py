@@ -1,0 +1,171 @@
+"""Who is near whom: neighbours in a table or by given distances, and graphs made of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from mercer._array import n_threads, ranges
+from mercer.kernels import Linear
+from mercer.kernels.sample import Sample
+from mercer.solvers.nearest import FeatureSearch
+
+TREE_COLUMNS = 6  # a tree is faster than products up to so many columns
+TREE_ROWS = 2000  # and from so many rows on
+BLOCK_VALUES = 2**20  # given distances that are sorted together
+
+
+class Points(Protocol):
+    """Training points that can be searched for the nearest."""
+
+    def __len__(self) -> int: ...
+
+    def nearest(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return distances and positions of the k training points nearest to new rows."""
+
+    def own(self) -> Any:
+        """Return the training points as rows that `nearest` understands."""
+
+    def among(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each training point the distance and position of its nearest member."""
+
+
+class TablePoints:
+    """Rows of a table and their Euclidean distance."""
+
+    def __init__(self, X: Any):
+        self.sample = Sample(X)
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def own(self) -> Any:
+        return self.sample.data
+
+    def nearest(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._tree is not None and not sp.issparse(rows):
+            distance, index = self._tree.query(rows, np.arange(1, k + 1), workers=n_threads())
+            return distance, index
+        sample = self.sample if rows is self.sample.data else Sample(rows)
+        squares, index = FeatureSearch(Linear(), self.sample).find(sample, k)
+        return np.sqrt(squares), index
+
+    @cached_property
+    def _tree(self) -> Any:
+        X = self.sample.data
+        worth = not sp.issparse(X) and X.shape[1] <= TREE_COLUMNS and X.shape[0] >= TREE_ROWS
+        return cKDTree(X) if worth else None
+
+    def among(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        distance, index = TablePoints(self.sample.data[members]).nearest(self.sample.data, 1)
+        return distance[:, 0], members[index[:, 0]]
+
+
+class GivenPoints:
+    """Points known by their distances; a new row holds its distances to all of them."""
+
+    def __init__(self, D: np.ndarray):
+        self.D = D
+
+    def __len__(self) -> int:
+        return len(self.D)
+
+    def own(self) -> Any:
+        return self.D
+
+    def nearest(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        distance, index = np.empty((len(rows), k)), np.empty((len(rows), k), np.intp)
+        for block in ranges(len(rows), max(1, BLOCK_VALUES // len(self.D))):
+            some = np.sort(np.argpartition(rows[block], k - 1, axis=1)[:, :k], axis=1)
+            values = np.take_along_axis(rows[block], some, axis=1)
+            order = np.argsort(values, axis=1, kind="stable")
+            distance[block] = np.take_along_axis(values, order, axis=1)
+            index[block] = np.take_along_axis(some, order, axis=1)
+        return distance, index
+
+    def among(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        part = self.D[:, members]
+        place = part.argmin(axis=1)
+        return part[np.arange(len(part)), place].astype(np.float64), members[place]
+
+
+def nearest_others(points: Points, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return distances and positions of the k nearest of each training point without itself."""
+    distance, index = points.nearest(points.own(), k + 1)
+    own = index == np.arange(len(index))[:, None]
+    own[~own.any(axis=1), -1] = True  # more points are as near as itself
+    kept = (len(index), k)
+    return distance[~own].reshape(kept), index[~own].reshape(kept)
+
+
+def check_neighbours(n_neighbors: int, n: int) -> None:
+    """Raise if a point cannot have so many neighbours."""
+    if n_neighbors >= n:
+        raise ValueError(
+            f"n_neighbors must be smaller than the number of points, n_samples = {n}; got "
+            f"{n_neighbors}"
+        )
+
+
+# ------------------------------------------------------------------------ graphs
+class Graph(NamedTuple):
+    """An undirected graph in CSR form, each edge in both directions; weights may be 0."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of_edges(cls, n: int, tails: Any, heads: Any, weights: Any) -> Graph:
+        """Return the graph with these edges, in any direction; of equal ones the shortest."""
+        keys = np.concatenate([tails * n + heads, heads * n + tails])
+        weights = np.concatenate([weights, weights])
+        order = np.lexsort((weights, keys))
+        keys, first = np.unique(keys[order], return_index=True)  # zero lengths must not vanish
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(keys // n, minlength=n))])
+        return cls(indptr, keys % n, weights[order][first])
+
+    @property
+    def n(self) -> int:
+        return len(self.indptr) - 1
+
+    def components(self) -> np.ndarray:
+        """Return the number of the connected component of each vertex."""
+        pattern = sp.csr_array((np.ones(len(self.indices)), self.indices, self.indptr))
+        return connected_components(pattern, directed=False)[1]
+
+
+def neighbour_graph(points: Points, k: int) -> tuple[Graph, int]:
+    """Return the graph of the k nearest, connected, and how many components it had before."""
+    n = len(points)
+    distance, index = nearest_others(points, k)
+    edges = (np.repeat(np.arange(n), k), index.ravel(), distance.ravel())
+    graph = Graph.of_edges(n, *edges)
+    labels = graph.components()
+    count = int(labels.max()) + 1
+    if count > 1:
+        graph = Graph.of_edges(
+            n, *map(np.concatenate, zip(edges, _bridges(points, labels), strict=True))
+        )
+    return graph, count
+
+
+def _bridges(points: Points, labels: np.ndarray) -> tuple[Any, Any, Any]:
+    """Return one edge for each two components: their nearest points."""
+    count = int(labels.max()) + 1
+    tails, heads, lengths = [], [], []
+    for part in range(count - 1):
+        distance, index = points.among(np.flatnonzero(labels == part))
+        order = np.lexsort((np.arange(len(labels)), distance))
+        order = order[labels[order] > part]
+        _, first = np.unique(labels[order], return_index=True)
+        nearest = order[first]
+        tails.append(nearest)
+        heads.append(index[nearest])
+        lengths.append(distance[nearest])
+    return np.concatenate(tails), np.concatenate(heads), np.concatenate(lengths)

@@ -1,0 +1,226 @@
+"""Lloyd's k-means by inner products alone, all starts side by side: one product serves them all.
+
+With weights z_c of the points of cluster c (Σz_c = 1) its centre is m_c = Σ z_cj φ(x_j), and
+
+    ‖φ(x) − m_c‖² = k(x, x) − 2 (K z_c)_x + z_cᵀ K z_c.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._array import ranges
+from mercer.result import Certificate, Solution, Status
+
+COLUMNS = 256  # weight vectors that one product serves
+ROUNDING = 1e-12  # of a squared distance, relative to the spread: such a gain moves no point
+EPS = float(np.finfo(np.float64).eps)
+SAME = 1e-9  # relative difference of inertias that are the same
+NEGATIVE = 1e-6
+
+
+class InnerProducts:
+    """K = XXᵀ of a small centred table, never formed: what Lloyd's method asks of a Gram matrix."""
+
+    storage = "none"
+
+    def __init__(self, X: np.ndarray):
+        self.X = X
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return self.X @ (self.X.T @ V)
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return self.X[index] @ self.X.T
+
+    def diagonal(self) -> np.ndarray:
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+
+class Problem(NamedTuple):
+    """Centred inner products, their diagonal, weights and the number of clusters."""
+
+    K: Any
+    own: np.ndarray
+    weight: np.ndarray
+    n_clusters: int
+
+    @property
+    def spread(self) -> float:
+        """The weighted mean of k(x, x): the unit of squared distances."""
+        return float(self.weight @ np.abs(self.own)) / float(self.weight.sum())
+
+    @property
+    def noise(self) -> float:
+        """What rounding can do to a squared distance, by the size of K before it was centred."""
+        base = getattr(self.K, "base", self.K)
+        return max(ROUNDING * self.spread, 64 * EPS * float(np.abs(base.diagonal()).max()))
+
+
+class Assignment(NamedTuple):
+    """Labels of some starts and what they cost."""
+
+    labels: np.ndarray  # (S, n)
+    inertia: np.ndarray  # (S,)
+    n_iter: np.ndarray  # (S,)
+    settled: np.ndarray  # (S,) whether no point moved in the end
+
+
+def kernel_kmeans(
+    K: Any, weight: np.ndarray, n_clusters: int, n_init: int, max_iter: int, rng: Any
+) -> Solution:
+    """Return the best of several runs: ``value`` holds the labels, ``state`` (Z, ‖m_c‖²).
+
+    K is a centred Gram matrix, or anything with products, rows and a diagonal.
+    """
+    problem = Problem(K, np.asarray(K.diagonal(), dtype=np.float64), weight, n_clusters)
+    together = max(1, COLUMNS // n_clusters)
+    runs = [
+        lloyd(problem, seeds(problem, part.stop - part.start, rng), max_iter)
+        for part in ranges(n_init, together)
+    ]
+    everything = Assignment(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
+    return _proved(problem, everything, max_iter)
+
+
+# ------------------------------------------------------------------------ starts
+def seeds(problem: Problem, n_starts: int, rng: Any) -> np.ndarray:
+    """Return labels (S, n) of the nearest of centres that greedy k-means++ has drawn.
+
+    Points are drawn in the order of k(x, x), so that the draw depends neither on the order of the
+    rows nor on whether a row is repeated or weighs more.
+    """
+    order = np.argsort(problem.own, kind="stable")
+    n, trials = len(order), 2 + int(np.log(problem.n_clusters))
+    nearest = np.full((n_starts, n), np.inf)
+    labels = np.zeros((n_starts, n), np.intp)
+    for c in range(problem.n_clusters):
+        chance = problem.weight * (nearest if c else np.ones_like(nearest))
+        count = trials if c else 1  # the first is drawn once
+        drawn = _draw(chance, order, rng.random((n_starts, count)))
+        distance = _distances(problem, drawn)  # (S, trials, n)
+        closer = np.minimum(distance, nearest[:, None])
+        best = (closer @ problem.weight).argmin(axis=1)
+        chosen = np.arange(n_starts), best
+        labels[distance[chosen] < nearest - problem.noise] = c
+        nearest = closer[chosen]
+    return labels
+
+
+def _draw(chance: np.ndarray, order: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Return points drawn with probabilities in proportion to ``chance`` (S, n), shape (S, t)."""
+    sums = np.cumsum(chance[:, order], axis=1)
+    drawn = np.empty(u.shape, np.intp)
+    for s in range(len(u)):
+        place = np.searchsorted(sums[s], u[s] * sums[s, -1], side="right")
+        drawn[s] = order[np.minimum(place, len(order) - 1)]
+    return drawn
+
+
+def _distances(problem: Problem, points: np.ndarray) -> np.ndarray:
+    """Return squared distances from points (S, t) to all points, shape (S, t, n)."""
+    unique, where = np.unique(points, return_inverse=True)
+    squares = problem.own[unique][:, None] + problem.own - 2.0 * problem.K.rows(unique)
+    squares[np.arange(len(unique)), unique] = 0.0
+    return np.maximum(squares, 0.0)[where.reshape(points.shape)]
+
+
+# ------------------------------------------------------------------------ iterations
+def lloyd(problem: Problem, labels: np.ndarray, max_iter: int) -> Assignment:
+    """Move points to the nearest centre until none moves, for all starts at once."""
+    labels = labels.copy()
+    S = len(labels)
+    inertia, n_iter, settled = np.empty(S), np.zeros(S, np.intp), np.zeros(S, np.bool_)
+    active = np.arange(S)
+    least_gain = problem.noise
+    for _ in range(max_iter):
+        scores, _ = centre_scores(problem, labels[active])  # (S, n, C)
+        now = _at(scores, labels[active])
+        best = scores.argmin(axis=2)
+        moves = now - _at(scores, best) > least_gain
+        new = np.where(moves, best, labels[active])
+        for s, row in enumerate(new):
+            _fill_empty(problem, row, problem.own + _at(scores[s], row))
+        settled[active] = (new == labels[active]).all(axis=1)
+        labels[active], n_iter[active] = new, n_iter[active] + 1
+        inertia[active] = (problem.own + now) @ problem.weight
+        active = active[~settled[active]]
+        if not len(active):
+            break
+    return Assignment(labels, inertia, n_iter, settled)
+
+
+def _at(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(scores, labels[..., None], axis=-1)[..., 0]
+
+
+def centre_weights(problem: Problem, labels: np.ndarray) -> np.ndarray:
+    """Return Z (n, S·C): the share of each point in each centre."""
+    S, n = labels.shape
+    Z = np.zeros((n, S * problem.n_clusters))
+    Z[np.arange(n), labels + problem.n_clusters * np.arange(S)[:, None]] = problem.weight
+    sums = Z.sum(axis=0)
+    return np.divide(Z, sums, out=Z, where=sums > 0)
+
+
+def centre_scores(problem: Problem, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ‖φ(x) − m_c‖² − k(x, x), shape (S, n, C) (inf without points), and ‖m_c‖² (S, C)."""
+    S, n = labels.shape
+    Z = centre_weights(problem, labels)
+    P = np.asarray(problem.K @ Z)
+    norms = np.einsum("nc,nc->c", Z, P)
+    norms[~Z.any(axis=0)] = np.inf
+    scores = (norms - 2.0 * P).reshape(n, S, -1).transpose(1, 0, 2)
+    return scores, norms.reshape(S, -1)
+
+
+def _fill_empty(problem: Problem, labels: np.ndarray, distance: np.ndarray) -> None:
+    """Give an empty cluster the point that is farthest from its centre, in place."""
+    sizes = np.bincount(labels, problem.weight > 0, minlength=problem.n_clusters)
+    for c in np.flatnonzero(sizes == 0):
+        far = np.where((problem.weight > 0) & (sizes[labels] > 1), distance, -np.inf)
+        p = int(far.argmax())
+        if far[p] <= problem.noise:
+            return  # all points lie on their centres: there is nothing left to divide
+        sizes[labels[p]] -= 1
+        labels[p], sizes[c], distance[p] = c, 1, 0.0
+
+
+# ------------------------------------------------------------------------ proof
+def _proved(problem: Problem, runs: Assignment, max_iter: int) -> Solution:
+    """Take the best run and look at its labels afresh."""
+    within = runs.inertia <= runs.inertia.min() * (1 + SAME) + SAME * problem.spread
+    best = int(within.argmax())  # the first of equals, so that rounding does not choose
+    labels = runs.labels[best]
+    scores, norms = centre_scores(problem, labels[None])
+    now = _at(scores[0], labels)
+    would_move = now - scores[0].min(axis=1) > max(SAME * problem.spread, 4 * problem.noise)
+    distance = problem.own + now
+    indefinite = distance.min() < -max(NEGATIVE * problem.spread, problem.noise)
+    if not indefinite:
+        distance = np.maximum(distance, 0.0)
+    n_found = len(np.unique(labels))
+    parts = {
+        "inertia": float(problem.weight @ distance),
+        "would_move": int(would_move.sum()),
+        "clusters": n_found,
+        "iterations": int(runs.n_iter[best]),
+        "starts": len(runs.inertia),
+        "starts_as_good": int(within.sum()),
+        "storage": problem.K.storage,
+    }
+    about = (
+        f"k-means of {len(labels)} points: stationary, no point is nearer to another centre; no "
+        f"global guarantee"
+    )
+    certificate = Certificate("share that would move", would_move.mean(), 0.0, about, parts)
+    if indefinite:
+        status = Status.INDEFINITE
+    elif n_found < problem.n_clusters:
+        status = Status.FEWER_CLUSTERS
+    else:
+        status = Status.OPTIMAL if certificate.ok else Status.MAX_ITER
+    Z = centre_weights(problem, labels[None])
+    return Solution(labels, status, certificate, state=(Z, norms[0]))

@@ -1,0 +1,238 @@
+"""Contrasts of independent component analysis, and the rotations that make them stationary.
+
+For whitened signals z and y = W z with W orthogonal the objective is Σᵢ Dᵢ E G(yᵢ), Dᵢ = ±1: the
+sign that makes E G(yᵢ) a measure of how far yᵢ is from Gaussian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._array import n_threads, ranges, run_tiles
+from mercer.spectral import _contrast_loops as loops
+from mercer.spectral._rotations import Descent, Point, descend
+
+TILE = 1024  # samples that are unmixed together
+SERIAL = 2**17  # values below which threads cost more than they save
+ROUGH_STEPS = 12  # fixed-point steps in single precision at most
+ROUGH = 2e-4  # derivative at which the descent in double precision takes over
+FLIPS = 20  # changes of the signs D at most: then they stay
+FLATTEST = 0.02  # curvature that steps reckon with at least
+
+
+# ------------------------------------------------------------------------ contrasts
+class Contrast(NamedTuple):
+    """A function G of signals with variance one."""
+
+    G: Callable[[np.ndarray], np.ndarray]
+    loop: Any  # g(y) and the sums of G and g' of a tile
+    rough: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # g(y) and the sums of g'
+
+
+def _tanh(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    g = np.tanh(Y)
+    return g, Y.shape[1] - np.einsum("ij,ij->i", g, g)
+
+
+def _gauss(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    squares = Y * Y
+    e = np.exp(-0.5 * squares)
+    return Y * e, e.sum(axis=1) - np.einsum("ij,ij->i", squares, e)
+
+
+def _cube(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    squares = Y * Y
+    return Y * squares, 3.0 * squares.sum(axis=1)
+
+
+def _log_cosh(y: np.ndarray) -> np.ndarray:
+    return np.logaddexp(y, -y) - np.log(2.0)
+
+
+CONTRASTS = {
+    "logcosh": Contrast(_log_cosh, loops.logcosh, _tanh),
+    "exp": Contrast(lambda y: -np.exp(-0.5 * y * y), loops.gauss, _gauss),
+    "kurtosis": Contrast(lambda y: 0.25 * y**4, loops.quartic, _cube),
+}
+
+
+@cache
+def gaussian_figures(name: str) -> tuple[float, float]:
+    """Return E G(ν) of a Gaussian ν, and the spread of G(ν) that ν² does not explain."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    weights = weights / weights.sum()
+    values = CONTRASTS[name].G(nodes)
+    mean, shared = weights @ values, weights @ (values * (nodes**2 - 1.0))
+    return float(mean), float(np.sqrt(weights @ (values - mean) ** 2 - shared**2 / 2.0))
+
+
+# ------------------------------------------------------------------------ moments
+class Moments(NamedTuple):
+    """E G(y), E g'(y), M = E g(y) yᵀ and, if asked for, E y yᵀ of some signals."""
+
+    value: np.ndarray  # (k,)
+    slope: np.ndarray  # (k,)
+    M: np.ndarray  # (k, k)
+    covariance: np.ndarray  # (k, k)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """D: with these signs a rotation into another signal lowers the contrast."""
+        return np.where(self.bend > 0.0, -1.0, 1.0)
+
+    @property
+    def bend(self) -> np.ndarray:
+        """E g'(yᵢ) − E g(yᵢ)yᵢ: half the second derivative by the angle to a Gaussian signal."""
+        return self.slope - np.diag(self.M)
+
+    def ordered(self, order: np.ndarray) -> Moments:
+        """Return the moments of the signals in another order."""
+        both = np.ix_(order, order)
+        return Moments(self.value[order], self.slope[order], self.M[both], self.covariance[both])
+
+
+Source = Callable[[slice], np.ndarray]  # the signals of some samples, shape (k, len)
+Shape = tuple[int, int]
+
+
+def moments(source: Source, shape: Shape, contrast: str, *, covariance: bool = False) -> Moments:
+    """Return the moments of signals of a shape (k, n), tile by tile, in double precision."""
+    loop = CONTRASTS[contrast].loop
+
+    def add(tile: slice, value: Any, slope: Any, M: Any, C: Any) -> None:
+        Y = source(tile)
+        g = np.empty_like(Y)
+        loop(Y, g, value, slope)
+        M += g @ Y.T
+        if covariance:
+            C += Y @ Y.T
+
+    return _summed(add, *shape)
+
+
+def rough_moments(source: Source, shape: Shape, contrast: str) -> Moments:
+    """Return E g'(y) and M in the precision of the source; the rest stays 0."""
+    rough = CONTRASTS[contrast].rough
+
+    def add(tile: slice, value: Any, slope: Any, M: Any, C: Any) -> None:
+        Y = source(tile)
+        g, slopes = rough(Y)
+        slope += slopes
+        M += g @ Y.T
+
+    return _summed(add, *shape)
+
+
+def _summed(add: Callable[..., None], k: int, n: int) -> Moments:
+    """Return the mean of what all tiles add; each thread adds to sums of its own."""
+    workers = n_threads() if n * k > SERIAL else 1
+    shapes = [(workers, k), (workers, k), (workers, k, k), (workers, k, k)]
+    sums = [np.zeros(shape) for shape in shapes]
+    run_tiles(lambda tile, w: add(tile, *(s[w] for s in sums)), ranges(n, TILE), workers)
+    return Moments(*(s.sum(axis=0) / n for s in sums))
+
+
+def turned(W: np.ndarray, Z: np.ndarray) -> Source:
+    """Return the source y = W z."""
+    return lambda tile: W @ Z[:, tile]
+
+
+# ------------------------------------------------------------------------ all signals together
+class Separation:
+    """The negative of Σᵢ Dᵢ E G(yᵢ) over all signals at once, as an objective of rotations."""
+
+    def __init__(self, Z: np.ndarray, contrast: str):
+        self.Z, self.contrast = Z, contrast
+        self.signs, self.flips = np.zeros(len(Z)), 0
+
+    def at(self, W: np.ndarray) -> Point:
+        """Evaluate the objective with the signs as they are."""
+        found = self._moments(W)
+        if not self.signs.any():
+            self.signs = found.signs
+        return self._point(found)
+
+    def settle(self, point: Point) -> Point:
+        """Let the signs follow the signals, a limited number of times."""
+        found: Moments = point.facts[0]
+        if self.flips >= FLIPS or np.array_equal(found.signs, self.signs):
+            return point
+        self.signs, self.flips = found.signs, self.flips + 1
+        return self._point(found)
+
+    def _moments(self, W: np.ndarray) -> Moments:
+        return moments(turned(W, self.Z), self.Z.shape, self.contrast)
+
+    def _point(self, found: Moments) -> Point:
+        DM = self.signs[:, None] * found.M
+        bend = np.abs(found.bend)
+        curvature = np.maximum(bend[:, None] + bend, FLATTEST)
+        return Point(-float(self.signs @ found.value), DM.T - DM, curvature, (found, self.signs))
+
+
+class OneSignal(Separation):
+    """The same for the first signal alone: only planes with the first axis count."""
+
+    def __init__(self, Z: np.ndarray, contrast: str):
+        super().__init__(Z, contrast)
+        self.signs = np.zeros(1)
+
+    def _moments(self, W: np.ndarray) -> Moments:
+        y = np.ascontiguousarray(W[:1] @ self.Z)
+        g, value, slope = np.empty_like(y), np.zeros(1), np.zeros(1)
+        CONTRASTS[self.contrast].loop(y, g, value, slope)
+        n = y.shape[1]
+        return Moments(value / n, slope / n, ((g @ self.Z.T) @ W.T) / n, np.zeros((1, 1)))
+
+    def _point(self, found: Moments) -> Point:
+        k = found.M.shape[1]
+        slope, D = np.zeros((k, k)), self.signs[0]
+        slope[0, 1:], slope[1:, 0] = -D * found.M[0, 1:], D * found.M[0, 1:]
+        curvature = np.full((k, k), max(abs(float(found.bend[0])), FLATTEST))
+        return Point(-float(D * found.value[0]), slope, curvature, (found, self.signs))
+
+
+# ------------------------------------------------------------------------ algorithms
+def rough_rotation(W: np.ndarray, Z: np.ndarray, contrast: str, steps: int) -> np.ndarray:
+    """Return W after FastICA's symmetric fixed-point steps in single precision.
+
+    W ← D · polar(E g(y) yᵀ − diag E g'(y)) W: large steps that find the basin soon; where the
+    derivatives are small the descent in double precision does better.
+    """
+    Z = Z.astype(np.float32)
+    for _ in range(steps):
+        found = rough_moments(turned(W.astype(np.float32), Z), Z.shape, contrast)
+        D = found.signs
+        DM = D[:, None] * found.M
+        if np.abs(DM - DM.T).max() <= ROUGH:
+            break
+        U, _, Vt = np.linalg.svd(found.M - np.diag(found.slope))
+        W = D[:, None] * (U @ (Vt @ W))
+    return W
+
+
+def separate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: int) -> Descent:
+    """Find all signals together, from W."""
+    if len(W) > 1:
+        W = rough_rotation(W, Z, contrast, min(ROUGH_STEPS, max_iter))
+    return descend(Separation(Z, contrast), W, tol=tol, max_iter=max_iter)
+
+
+def deflate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: int) -> Descent:
+    """Find one signal after the other, each uncorrelated with those before it."""
+    found, basis, ends = [], W, []
+    start, tol = np.eye(len(W)), tol / max(len(W), 1) ** 0.5  # whatever axes the rest is seen from
+    Z = W @ Z
+    while len(Z):
+        ends.append(descend(OneSignal(Z, contrast), start, tol=tol, max_iter=max_iter))
+        turned = ends[-1].W
+        found.append(turned[0] @ basis)
+        basis, Z, start = turned[1:] @ basis, turned[1:] @ Z, start[1:, 1:]
+    worst = next((end for end in ends if not end.status.ok), ends[-1] if ends else None)
+    if worst is None:
+        return descend(Separation(Z, contrast), W, tol=tol, max_iter=0)
+    return Descent(np.array(found), worst.point, max(e.n_iter for e in ends), worst.status)

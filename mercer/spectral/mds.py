@@ -1,0 +1,295 @@
+"""Classical multidimensional scaling: points from their distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import qr
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mercer._array import as_table, largest_size, ranges
+from mercer._estimator import TableTransformer
+from mercer.gram import Gram, gram
+from mercer.kernels import VectorKernel
+from mercer.kernels.sample import Sample
+from mercer.result import Solution
+from mercer.schoenberg import Identity, Transform, as_transform
+from mercer.solvers import fix_signs, leading_eigenpairs, symmetric_eigenpairs
+from mercer.spectral._base import centered_product
+from mercer.spectral._scaling import (
+    TINY,
+    all_eigenvalues,
+    centered_products,
+    check_distances,
+    check_not_negative,
+    with_parts,
+)
+
+BLOCK_VALUES = 2**20  # distances that are compared together
+ROUNDING = 1e-10  # eigenvalues below this share of the largest are zero
+MATTERS = 1e-6  # negative eigenvalues beyond this share are worth a note
+NOTE = (
+    "the distances are not Euclidean: the coordinates cannot reproduce them; see check_distance, "
+    "and transform=schoenberg.Power(p) with a small p"
+)
+
+
+class HalfSquares(VectorKernel):
+    """−½Φ(‖x − y‖²): inner products of the scaled points, once centred."""
+
+    statistic = "squared_distance"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"transform": [Transform]}
+
+    def __init__(self, transform: Transform):
+        self.transform = transform
+
+    def epilogue(self, values: np.ndarray) -> None:
+        self.transform.apply(values)
+        values *= -0.5
+
+
+class _MDS(TableTransformer):
+    """Everything of `MDS` but the name ``transform``, which is a parameter and a method there."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions({"euclidean", "precomputed"})],
+        "transform": [Transform, str, None],
+    }
+
+    n_components: int
+    metric: str
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Find the coordinates of points from a table or from distances; ``y`` is not used."""
+        self._validate_params()
+        self.transform_ = as_transform(vars(self)["transform"])
+        self.X_fit_ = self._fit_table(X, ensure_min_samples=2)
+        if self.metric == "precomputed":
+            check_distances(self.X_fit_)
+            self._fit_given(self.X_fit_)
+        elif self._is_linear:
+            self._fit_linear(as_table(self.X_fit_, "X", "MDS"))
+        else:
+            self._fit_transformed(self.X_fit_)
+        return self
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether the answer is that of PCA."""
+        return self.metric == "euclidean" and isinstance(self.transform_, Identity)
+
+    # ------------------------------------------------------------ three ways to the same answer
+    def _fit_linear(self, X: np.ndarray) -> None:
+        """Turn the table: B = X̃X̃ᵀ has the scores X̃V for its V √Λ, with X̃ᵀX̃ = VΛVᵀ.
+
+        V is orthonormal to the last digit, so that distances stay, however small.
+        """
+        self.scale_ = max(largest_size(X), TINY)
+        self.mean_ = X.mean(axis=0, dtype=np.float64)
+        table = (X - self.mean_) / self.scale_  # (n, d)
+        basis = None
+        if table.shape[0] < table.shape[1]:  # the rows span at most n directions
+            basis, R = qr(table.T, mode="economic", check_finite=False)  # (d, n), (n, n)
+            table = R.T
+        solution = symmetric_eigenpairs(table.T @ table, min(self.n_components, table.shape[1]))
+        keep = solution.state > table.shape[1] * np.finfo(np.float64).eps * solution.state[0]
+        values, V = solution.state[keep], solution.value[:, keep]
+        scores = table @ V
+        signs = np.sign((fix_signs(scores) * scores).sum(axis=0))
+        V = (V if basis is None else basis @ V) * signs
+        self.directions_, self.embedding_ = V, scores * (signs * self.scale_)
+        total = float(np.vdot(table, table))
+        self._describe(solution, values, np.empty(0), total, self.scale_)
+
+    def _fit_transformed(self, X: np.ndarray) -> None:
+        """Scale Φ(‖x − y‖²), which is psd after centring whatever the points."""
+        self.kernel_ = HalfSquares(self.transform_)
+        K = gram(self.kernel_, X, dtype=np.float64).centered()
+        solution = leading_eigenpairs(K, self.n_components)
+        self._place(solution, K.centering.means, 1.0)
+        self._describe(solution, solution.state, np.empty(0), solution.certificate.trace, 1.0)
+
+    def _fit_given(self, D: np.ndarray) -> None:
+        """Scale Φ(D²), and look at all eigenvalues: some may be negative."""
+        halves = self._halves(D)
+        self.scale_ = max(largest_size(halves) ** 0.5, TINY)
+        K = centered_products(halves / self.scale_ / self.scale_)
+        solution = leading_eigenpairs(K, self.n_components)
+        spectrum = all_eigenvalues(K)
+        floor = ROUNDING * max(float(np.abs(spectrum).max()), TINY)
+        negative, positive = spectrum[spectrum < -floor], spectrum[spectrum > floor]
+        self._place(solution, K.centering.means, self.scale_)
+        self._describe(solution, solution.state, negative, float(positive.sum()), self.scale_)
+
+    def _halves(self, D: np.ndarray) -> np.ndarray:
+        squares = np.asarray(D, dtype=np.float64) ** 2
+        self.transform_.apply(squares)
+        return -0.5 * squares
+
+    def _place(self, solution: Solution, means: np.ndarray, scale: float) -> None:
+        values, V = solution.state, solution.value
+        self.embedding_ = V * (np.sqrt(values) * scale)
+        self.directions_, self.centering_means_ = V / np.sqrt(values), means
+
+    def _describe(
+        self,
+        solution: Solution,
+        values: np.ndarray,
+        negative: np.ndarray,
+        positive_sum: float,
+        scale: float,
+    ) -> None:
+        kept, lost = float(values.sum()), float(-negative.sum())
+        largest = max(float(values.max(initial=0.0)), TINY)
+        smallest = float(negative.min(initial=0.0))
+        self.goodness_of_fit_ = (
+            kept / max(positive_sum + lost, TINY),
+            kept / max(positive_sum, TINY),
+        )
+        self.eigenvalues_, self.negative_eigenvalues_ = values * scale**2, negative * scale**2
+        self.is_euclidean_ = len(negative) == 0
+        parts = {
+            "negative_eigenvalues": len(negative),
+            "smallest_eigenvalue": smallest * scale**2,
+            "negative_share": lost / max(positive_sum + lost, TINY),
+            **({"note": NOTE} if smallest < -MATTERS * largest else {}),
+        }
+        about = f"−½HD²H v = λ v for {len(values)} coordinates of {len(self.embedding_)} points"
+        self._accept(with_parts(solution, about, **parts))
+
+    # ------------------------------------------------------------ new points
+    def _scores(self, X: Any) -> np.ndarray:
+        """Place new points by Gower's formula, z = −½ Λ^(−½) Vᵀ (d²(x) − mean d²)."""
+        if self._is_linear:
+            return centered_product(X, self.mean_, self.directions_)
+        V, means = self.directions_, self.centering_means_
+        if self.metric == "euclidean":
+            K = gram(self.kernel_, X, self.X_fit_, storage="blocked", dtype=np.float64)
+            return K @ V - means @ V
+        check_not_negative(X)
+        out = np.empty((len(X), V.shape[1]))
+        for rows in ranges(len(X), max(1, BLOCK_VALUES // X.shape[1])):
+            halves = self._halves(X[rows]) / self.scale_ / self.scale_ - means
+            out[rows] = halves @ V * self.scale_
+        return out
+
+    # ------------------------------------------------------------ how well it fits
+    @property
+    def stress_(self) -> float:
+        """Kruskal's stress √(Σ(δ − d)²/Σδ²): given against embedded distances, when asked for."""
+        missed = total = 0.0
+        for given, found in self._distances():
+            missed += float(np.sum((given - found) ** 2))
+            total += float(np.sum(given**2))
+        return (missed / total) ** 0.5 if total > 0 else 0.0
+
+    def _distances(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield blocks of δ and d, both in the unit of the largest coordinate."""
+        unit = max(largest_size(self.embedding_), TINY)
+        embedded = _squares(Identity(), self.embedding_ / unit)
+        n = len(self.embedding_)
+        given = _squares(self.transform_, self.X_fit_) if self.metric == "euclidean" else None
+        for rows in ranges(n, max(1, BLOCK_VALUES // n)):
+            halves = given.rows(rows) if given else self._halves(self.X_fit_[rows])
+            yield np.sqrt(-2.0 * halves) / unit, np.sqrt(-2.0 * embedded.rows(rows))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+
+def _squares(transform: Transform, X: np.ndarray) -> Gram:
+    return gram(HalfSquares(transform), Sample(X), storage="blocked", dtype=np.float64)
+
+
+class MDS(_MDS):
+    """Classical scaling: coordinates whose distances are the given ones, as well as possible.
+
+    B = −½HD²H = V Λ Vᵀ with H = I − 11ᵀ/n, Z = V Λ^½. Of Euclidean distances all eigenvalues are
+    ≥ 0, and with enough coordinates Z has exactly these distances; of a table with the Euclidean
+    distance Z are its principal components, and no matrix of distances is made. A Schoenberg
+    transform Φ of the squared distances gives other Euclidean distances (generalised scaling).
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The number of coordinates; fewer are kept if fewer eigenvalues are positive.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        "precomputed": X holds distances (not squares), for new points those to the training
+        points.
+    transform : schoenberg transform, str or None, default=None
+        Φ, applied to squared distances first.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n, k)
+        The coordinates.
+    eigenvalues_, negative_eigenvalues_ : array
+        The k largest eigenvalues of B, falling; its negative ones, the most negative first.
+    goodness_of_fit_ : tuple of two floats
+        Σλ of the coordinates over Σ|λ|, and over the sum of the positive λ.
+    is_euclidean_ : bool
+        Whether no eigenvalue is negative.
+    stress_ : float
+        Kruskal's stress √(Σ(δ − d)²/Σδ²) of given distances δ (transformed) and embedded ones d.
+    certificate_ : Certificate
+        Eigen residual, orthogonality error, negative eigenvalues.
+
+    Examples
+    --------
+    >>> from mercer import MDS
+    >>> D = [[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]]
+    >>> model = MDS(metric="precomputed").fit(D)
+    >>> model.is_euclidean_, model.stress_ < 1e-10
+    (True, True)
+    """
+
+    def __init__(self, n_components: int = 2, *, metric: str = "euclidean", transform: Any = None):
+        self.n_components = n_components
+        self.metric = metric
+        self.transform = transform  # type: ignore[method-assign]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the coordinates of new rows by Gower's formula, shape (m, k)."""
+        X = self._new_table(X)
+        return self._scores(X).astype(X.dtype, copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return the coordinates of the training points."""
+        self.fit(X, y)
+        return self.embedding_.astype(self.X_fit_.dtype, copy=False)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        params = {name: vars(self)[name] for name in self._get_param_names()}
+        given = params["transform"]
+        if deep and isinstance(given, Transform):
+            params |= {f"transform__{name}": v for name, v in given.get_params().items()}
+        return params
+
+
+class _MethodAndParameter:
+    """A name that is read as a method, while what is assigned to it is kept as a parameter."""
+
+    def __init__(self, method: Any):
+        self.method, self.__doc__ = method, method.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.method if instance is None else self.method.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)["transform"] = value
+
+
+# both names are the contract: scikit-learn's for the method, the literature's for Φ. This comes
+# after the class is made, because scikit-learn wraps the method for `set_output` when it is made
+MDS.transform = _MethodAndParameter(MDS.transform)  # type: ignore[method-assign,assignment]

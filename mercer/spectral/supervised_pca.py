@@ -1,0 +1,208 @@
+"""Supervised principal component analysis."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from mercer._array import largest_size
+from mercer.certify import eigen_residual
+from mercer.gram import Gram, gram
+from mercer.kernels import Kernel, Linear, as_kernel
+from mercer.result import Solution, Status
+from mercer.solvers import symmetric_eigenpairs
+from mercer.spectral._base import LinearProjection
+
+EPS = float(np.finfo(np.float64).eps)
+ROUNDINGS = 100  # of a sum
+FEW_VALUES = 20  # integers with more different values are numbers, not classes
+
+
+class SupervisedPCA(LinearProjection):
+    """Supervised PCA: the orthogonal directions along which X depends on y the most.
+
+    max tr(Uᵀ Xᵀ H L H X U) over UᵀU = I, with H = I − 11ᵀ/n and L the kernel matrix of y (the
+    Hilbert–Schmidt independence criterion with a linear kernel on X): the leading eigenvectors of
+    Q = Xᵀ H L H X. With L = I it is PCA.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        How many directions; None means all with a positive eigenvalue, which no more have.
+    kernel_y : Kernel, str or callable, default="auto"
+        The kernel on the response. "delta" is 1 for equal labels, else 0. "auto" is "delta" for
+        labels and for integers with at most 20 different values, "linear" for other numbers.
+    n_permutations : int, default=0
+        How often y is shuffled to find out how large the eigenvalues are by chance.
+    random_state : int, RandomState instance or None, default=None
+        The shuffles.
+
+    Attributes
+    ----------
+    components_ : array of shape (k, d)
+        Orthonormal directions in rows.
+    mean_ : array of shape (d,)
+        Means of the columns.
+    eigenvalues_ : array of shape (k,)
+        Eigenvalues of Q, falling.
+    p_values_ : array of shape (k,)
+        The share of shuffles whose j-th eigenvalue is at least the j-th of the data, the data
+        counted as one of them; empty without shuffles.
+    certificate_ : Certificate
+        The eigen residual, the orthogonality error, what was discarded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SupervisedPCA
+    >>> X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 9.0, 1.0]
+    >>> components = SupervisedPCA(1).fit(X, X[:, 0]).components_
+    >>> bool(abs(components[0, 0]) > 0.9)  # not the column of the largest variance
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel_y: Any = "auto",
+        n_permutations: int = 0,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.kernel_y = kernel_y
+        self.n_permutations = n_permutations
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> SupervisedPCA:
+        """Find the directions for rows X and responses y (numbers, rows of them, or labels)."""
+        self._validate_params()
+        X, y = self._fit_table(X, y, multi_output=True, ensure_min_samples=2)
+        response = _response(self.kernel_y, y, keep=self.n_permutations > 0)
+        scale = largest_size(X) or 1.0  # squares neither overflow nor vanish
+        rows = np.asarray(X, dtype=np.float64) / scale
+        mean = rows.mean(axis=0)
+        rows -= mean
+        if largest_size(rows) <= 4.0 * EPS * largest_size(mean):
+            rows[:] = 0.0  # all rows are equal but for rounding
+        basis, narrow = _narrow(rows)
+        solution = self._leading(response.quadratic(narrow))
+        vectors = solution.value if basis is None else basis @ solution.value
+        self.mean_, self.components_ = mean * scale, vectors.T
+        self.eigenvalues_ = solution.state * scale**2 * response.unit**2
+        self.p_values_ = self._shuffled(narrow, response, solution.state)
+        self._accept(solution)
+        return self
+
+    def _leading(self, Q: np.ndarray) -> Solution:
+        """Return the leading eigenpairs of Q, as far as they are positive."""
+        found = symmetric_eigenpairs(Q, self.n_components)
+        keep = found.state > ROUNDINGS * EPS * max(float(np.trace(Q)), 0.0)
+        values, vectors = found.state[keep], found.value[:, keep]
+        proof = eigen_residual(Q, values, vectors)
+        status = Status.OPTIMAL if proof.ok else Status.INACCURATE
+        return Solution(vectors, status, proof, state=values)
+
+    def _shuffled(self, rows: np.ndarray, response: Response, values: np.ndarray) -> np.ndarray:
+        """Return the share of shuffles with eigenvalues as large, by their places."""
+        k, rng = len(values), check_random_state(self.random_state)
+        if self.n_permutations == 0 or k == 0:
+            return np.zeros(0)
+        reached = np.ones(k)
+        for _ in range(self.n_permutations):
+            Q = response.quadratic(rows[rng.permutation(len(rows))])
+            reached += symmetric_eigenpairs(Q, k).state >= values
+        return reached / (1 + self.n_permutations)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _narrow(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return an orthonormal basis of rows that are fewer than columns, and the rows in it."""
+    n, d = rows.shape
+    if d <= n:
+        return None, rows
+    basis, R = qr(rows.T, mode="economic", check_finite=False)
+    return basis, np.ascontiguousarray(R.T)
+
+
+# ------------------------------------------------------------------------ responses
+class Response(NamedTuple):
+    """The matrix H L H = unit² F Fᵀ of a response, by its products with centred rows only."""
+
+    features: Any  # F, an array of shape (n, q); or L, a Gram matrix: H does nothing to such rows
+    unit: float
+    varies: bool  # whether there is more than rounding in it
+
+    def quadratic(self, rows: np.ndarray) -> np.ndarray:
+        """Return rowsᵀ F Fᵀ rows of centred rows, shape (d, d)."""
+        if isinstance(self.features, Gram):
+            Q = rows.T @ (self.features @ rows)
+            return (Q + Q.T) / 2
+        B = rows.T @ self.features
+        return B @ B.T
+
+
+def _response(kernel_y: Any, y: np.ndarray, *, keep: bool) -> Response:
+    """Return the response, or say why it has nothing to say; ``keep`` L for several products."""
+    if isinstance(kernel_y, str) and kernel_y == "auto":
+        kernel_y = "delta" if _is_label(y) else "linear"
+    if isinstance(kernel_y, str) and kernel_y == "delta":
+        response = _of_labels(y)
+    else:
+        response = _of_kernel(as_kernel(kernel_y), y, keep)
+    if not response.varies:
+        raise ValueError(
+            f"kernel_y={kernel_y!r} is constant on y, so that no direction depends on it; y must "
+            f"take at least two different values"
+        )
+    return response
+
+
+def _is_label(y: np.ndarray) -> bool:
+    if y.dtype.kind in "iu":
+        return len(np.unique(y)) <= FEW_VALUES
+    return y.dtype.kind != "f"
+
+
+def _of_labels(y: np.ndarray) -> Response:
+    """Return the response of the delta kernel: centred indicators of the classes."""
+    codes = np.unique(y, return_inverse=True, axis=0)[1].ravel()
+    F = np.eye(codes.max() + 1)[codes]
+    return Response(F - F.mean(axis=0), 1.0, len(F.T) > 1)
+
+
+def _of_kernel(kernel: Kernel, y: np.ndarray, keep: bool) -> Response:
+    table = y.reshape(len(y), -1)
+    if type(kernel) is Linear:
+        return _of_numbers(table)
+    if kernel.domain == "vectors":
+        table = np.ascontiguousarray(table, dtype=np.float64)
+    points = table if kernel.domain == "vectors" or y.ndim > 1 else y
+    L = gram(kernel, points, storage="auto" if keep else "blocked", dtype=np.float64)
+    own, first = L.diagonal(), L.rows([0])[0]
+    apart = np.abs(own + own[0] - 2.0 * first)  # squared distances to the first point
+    return Response(L, 1.0, float(apart.max()) > ROUNDINGS * EPS * float(np.abs(own).max()))
+
+
+def _of_numbers(table: np.ndarray) -> Response:
+    """Return the response of the linear kernel, whose bias goes with the mean."""
+    unit = largest_size(table) or 1.0
+    F = table.astype(np.float64) / unit
+    F = F - F.mean(axis=0)
+    return Response(F, unit, largest_size(F) > 4.0 * EPS)
