@@ -5,7 +5,7 @@ from mercer.gram.cached import CachedGram
 from mercer.gram.choose import gram
 from mercer.gram.combine import combine_rows
 from mercer.gram.pairs import PairBlocks
-from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram
+from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram, TriangleGram
 
 __all__ = [
     "BlockedGram",
@@ -16,6 +16,7 @@ __all__ = [
     "Gram",
     "PairBlocks",
     "PrecomputedGram",
+    "TriangleGram",
     "center_rows",
     "combine_rows",
     "fresh_array",

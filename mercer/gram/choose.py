@@ -9,12 +9,12 @@ import numpy as np
 from mercer._array import allocate, format_bytes, parse_memory
 from mercer.gram.base import Gram
 from mercer.gram.cached import CachedGram
-from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram
+from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram, TriangleGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE, fill_tiles
 
-STORAGES = ("auto", "dense", "cached", "blocked", "precomputed")
+STORAGES = ("auto", "dense", "triangle", "cached", "blocked", "precomputed")
 
 
 def gram(
@@ -37,6 +37,8 @@ def gram(
        products recompute tiles, rows are kept, least recently used out first;
     4. "blocked": nothing is stored, tiles are recomputed by all cores.
 
+    On request there is "triangle": the upper triangle of a training matrix in tiles, for products.
+
     Parameters
     ----------
     kernel : Kernel, str or callable
@@ -44,7 +46,7 @@ def gram(
         is given, else to X.
     X, Y : table or list of objects
         The points of the rows and of the columns; ``Y=None`` means ``Y = X``.
-    storage : {"auto", "dense", "cached", "blocked", "precomputed"}
+    storage : {"auto", "dense", "triangle", "cached", "blocked", "precomputed"}
         Where the values live.
     memory : int, str or None, default=None
         The budget: bytes or a text such as "2GB". None is half of the memory that is free.
@@ -105,17 +107,29 @@ def _dense(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, g
     return DenseGram(K, BlockedGram(kernel, X, Y, dtype))
 
 
+def _triangle(
+    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
+) -> Gram:
+    if X is not Y or not kernel.symmetric:
+        raise ValueError(
+            f"storage='triangle' is for a symmetric matrix: one sample (Y=None) and a symmetric "
+            f"kernel; got {kernel!r} and {'one sample' if X is Y else 'two samples'}"
+        )
+    _require(TriangleGram.bytes_of(len(X), dtype.itemsize), budget, "the upper triangle")
+    return TriangleGram(BlockedGram(kernel, X, Y, dtype))
+
+
 def _cached(
     kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
 ) -> Gram:
-    _require(len(Y) * dtype.itemsize, budget, "one row")
+    _require(len(Y) * dtype.itemsize, budget, "even one row")
     return CachedGram(kernel, X, Y, dtype, budget, groups)
 
 
 def _blocked(
     kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
 ) -> Gram:
-    _require(min(len(X), TILE) * min(len(Y), TILE) * dtype.itemsize, budget, "one block")
+    _require(min(len(X), TILE) * min(len(Y), TILE) * dtype.itemsize, budget, "even one block")
     return BlockedGram(kernel, X, Y, dtype)
 
 
@@ -133,13 +147,14 @@ def _precomputed(
 def _require(needed: int, budget: int, what: str) -> None:
     if needed > budget:
         raise ValueError(
-            f"memory is too small for even {what} of the Gram matrix: got {format_bytes(budget)}, "
+            f"memory is too small for {what} of the Gram matrix: got {format_bytes(budget)}, "
             f"needed are at least {format_bytes(needed)}"
         )
 
 
 _BUILDERS = {
     "dense": _dense,
+    "triangle": _triangle,
     "cached": _cached,
     "blocked": _blocked,
     "precomputed": _precomputed,

@@ -6,12 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from mercer._array import allocate
+from mercer._array import allocate, run_tiles
+from mercer._scratch import scratch
 from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import combine_rows, gather
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import Tile, count_workers, each_tile, fill_tiles, work_per_value
+from mercer.kernels.tiles import (
+    TILE,
+    Tile,
+    count_workers,
+    each_tile,
+    fill_tiles,
+    tile_grid,
+    work_per_value,
+)
 
 
 class DenseGram(Gram):
@@ -116,6 +125,70 @@ class BlockedGram(Gram):
         return 0
 
 
+class TriangleGram(Gram):
+    """The tiles on and above the diagonal of a symmetric matrix: half of the values, kept."""
+
+    storage = "triangle"
+
+    def __init__(self, source: BlockedGram):
+        super().__init__(source.shape, source.dtype, True)
+        self._source = source
+        kernel, X = source.kernel, source.X
+        self._workers = count_workers(kernel, X, X)
+        tiles = tile_grid(len(X), len(X), True, self._workers)
+        sizes = [(r.stop - r.start) * (c.stop - c.start) for r, c in tiles]
+        self._values = scratch((sum(sizes),), self.dtype)
+        ends = np.cumsum(sizes).tolist()
+        self._places = {
+            (rows.start, columns.start): slice(end - size, end)
+            for (rows, columns), size, end in zip(tiles, sizes, ends, strict=True)
+        }
+        self._tiles = tiles
+        each_tile(kernel, X, X, self.dtype, self._keep, True)
+
+    @staticmethod
+    def bytes_of(n: int, itemsize: int) -> int:
+        """Return the bytes that n points take, at most."""
+        return (n * n // 2 + n * TILE) * itemsize
+
+    def _keep(self, tile: Tile, values: np.ndarray, worker: int) -> None:
+        self._tile(tile)[...] = values
+
+    def _tile(self, tile: Tile) -> np.ndarray:
+        rows, columns = tile
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        return self._values[self._places[rows.start, columns.start]].reshape(shape)
+
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
+        V = np.ascontiguousarray(V, dtype=self.dtype)
+        sums = _Sums(self.shape[0], V, self._workers, mirror=True)
+
+        def use(tile: Tile, worker: int) -> None:
+            sums.add(tile, self._tile(tile), worker)
+
+        run_tiles(use, self._tiles, self._workers)
+        return sums.total().astype(self.dtype, copy=False)
+
+    def _block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self._source._block(rows, columns)
+
+    def among(self, points: np.ndarray) -> np.ndarray:
+        return self._source.among(points)
+
+    def restrict(self, rows: Any, columns: Any = None) -> Gram:
+        return self._source.restrict(rows, columns)
+
+    def diagonal(self) -> np.ndarray:
+        return self._source.diagonal()
+
+    def in_double(self) -> Gram:
+        return self._source.in_double()
+
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes
+
+
 def _view(sample: Sample, index: Any) -> Sample:
     return sample if isinstance(index, slice) and index == ALL else sample[index]
 
@@ -137,14 +210,26 @@ def _sums(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtype) 
     """Return k(X, Y) V, added up in float64; of a symmetric matrix a tile serves its mirror too."""
     V = np.ascontiguousarray(V, dtype=dtype)
     mirror = X is Y and kernel.symmetric
-    # tiles of one worker add up in its own float64 sum: no race, and no loss over many tiles
-    sums = np.zeros((count_workers(kernel, X, Y), len(X), V.shape[1]))
+    sums = _Sums(len(X), V, count_workers(kernel, X, Y), mirror)
+    each_tile(kernel, X, Y, dtype, sums.add, mirror)
+    return sums.total()
 
-    def use(tile: Tile, values: np.ndarray, worker: int) -> None:
+
+class _Sums:
+    """K V from the tiles of K; of a symmetric matrix a tile serves its mirror too.
+
+    Tiles of one worker add up in its own float64 sum: no race, and no loss over many tiles.
+    """
+
+    def __init__(self, n: int, V: np.ndarray, workers: int, mirror: bool):
+        self._V, self._mirror = V, mirror
+        self._sums = np.zeros((workers, n, V.shape[1]))
+
+    def add(self, tile: Tile, values: np.ndarray, worker: int) -> None:
         rows, columns = tile
-        sums[worker, rows] += values @ V[columns]
-        if mirror and columns.start > rows.start:
-            sums[worker, columns] += values.T @ V[rows]
+        self._sums[worker, rows] += values @ self._V[columns]
+        if self._mirror and columns.start > rows.start:
+            self._sums[worker, columns] += values.T @ self._V[rows]
 
-    each_tile(kernel, X, Y, dtype, use, mirror)
-    return sums.sum(axis=0)
+    def total(self) -> np.ndarray:
+        return self._sums.sum(axis=0)

@@ -16,7 +16,7 @@ from mercer.solvers.eigen import EPS, SAFETY, by_lapack, few, fix_signs, status_
 ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
 SAMPLE = 600  # points whose eigenvectors are the start for all points
-WIDTH = 32  # columns of a block beyond the wanted ones: a pass over the tiles costs more than these
+WIDTH = 14  # columns of a block beyond the wanted ones: a pass over the tiles costs more than these
 BELOW = 1e-2  # relative residual at which the lower end of the spectrum is known well enough
 
 

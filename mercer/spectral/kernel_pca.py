@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator, Transformer
-from mercer.gram import Centering, gram
+from mercer.gram import Centering, TriangleGram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
@@ -21,7 +21,8 @@ from mercer.solvers.eigen import few
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
 
 STORED_UP_TO = 3000  # points whose float64 matrix is stored; above, tiles are computed when needed
-CHEAP = 100  # operations a value: more of them, and float32 values are stored if they fit
+CHEAP = 100  # operations a value: more of them, and values are kept if they fit
+KEPT = 2**28  # bytes that are kept in any case: the memory is used again by the next fit
 
 
 class KernelPCA(Transformer, KernelEstimator):
@@ -150,8 +151,9 @@ class KernelPCA(Transformer, KernelEstimator):
 
     def _solve_tiled(self, sample: Sample) -> tuple[Solution, Centering]:
         exact = gram(self.kernel_, sample, storage="blocked", dtype=np.float64)
-        fits = 4 * len(sample) ** 2 <= parse_memory(self.memory)
-        storage = "dense" if fits and exact.work > CHEAP else "blocked"
+        needed = TriangleGram.bytes_of(len(sample), 4)
+        keep = needed <= parse_memory(self.memory) and (needed <= KEPT or exact.work > CHEAP)
+        storage = "triangle" if keep and self.kernel_.symmetric else "blocked"
         fast = gram(self.kernel_, sample, storage=storage, memory=self.memory, dtype=np.float32)
         return leading_centered_eigenpairs(
             exact,

@@ -128,6 +128,16 @@ TABLE = {
         ValueError,
         r"rows must have shape \(m, 6\).*got \(2, 5\)",
     ),
+    "a triangle of new points": (
+        lambda: gram("rbf", X[:2], X, storage="triangle"),
+        ValueError,
+        "storage='triangle' is for a symmetric matrix.*two samples",
+    ),
+    "a triangle that does not fit": (
+        lambda: gram("rbf", X, storage="triangle", memory=10),
+        ValueError,
+        "memory is too small for the upper triangle",
+    ),
     "one row as a vector": (
         lambda: center_rows(np.ones(6), gram("rbf", X)),
         ValueError,
