@@ -15,18 +15,49 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import (
+    CCA,
+    GMM,
+    ICA,
     KNN,
+    LDA,
+    LLE,
+    MDS,
+    PCA,
+    SIR,
     SVC,
     SVR,
+    AdaBoost,
+    Autoencoder,
+    EmpiricalMap,
+    GaussianBayes,
     Gram,
+    Isomap,
+    KernelCCA,
+    KernelFDA,
+    KernelICA,
+    KernelKMeans,
     KernelLogistic,
     KernelMachine,
     KernelPCA,
+    KernelPCAMap,
     KernelRidge,
     KernelRidgeClassifier,
     KNNRegressor,
     LinearSVC,
+    LocalSIR,
+    MLPClassifier,
+    MLPRegressor,
+    Nystrom,
     OneClassSVM,
+    PolynomialMap,
+    RandomFourier,
+    RandomProjection,
+    RobustPCA,
+    SparsePCA,
+    SpectralClustering,
+    SpectralEmbedding,
+    SupervisedPCA,
+    Whitening,
     gram,
 )
 from mercer.kernels import (
@@ -209,6 +240,12 @@ def _few_rows(kernel: Kernel, X: Any, Y: Any = None) -> Gram:
     return gram(kernel, X, Y, storage="cached", memory=2 * 8 * width)
 
 
+def _triangle(kernel: Kernel, X: Any, Y: Any = None) -> Gram:
+    """Half of a symmetric matrix; there is none of a matrix of new points."""
+    half = Y is None and kernel.symmetric
+    return gram(kernel, X, Y, storage="triangle" if half else "blocked")
+
+
 def _precomputed(kernel: Kernel, X: Any, Y: Any = None) -> Gram:
     train = kernel(X if Y is None else Y)
     if Y is None:
@@ -218,6 +255,7 @@ def _precomputed(kernel: Kernel, X: Any, Y: Any = None) -> Gram:
 
 STORAGES: dict[str, Callable[..., Gram]] = {
     "dense": _stored("dense"),
+    "triangle": _triangle,
     "cached": _stored("cached"),
     "cached, two rows": _few_rows,
     "blocked": _stored("blocked"),
@@ -225,6 +263,28 @@ STORAGES: dict[str, Callable[..., Gram]] = {
 }
 
 ESTIMATORS = [
+    AdaBoost(20),
+    Autoencoder((), activation="tanh", random_state=0),
+    Autoencoder((), 2, activation="linear", random_state=0),
+    MLPClassifier(random_state=0),
+    MLPClassifier(8, activation="tanh", solver="adam", learning_rate=0.1, random_state=0),
+    MLPRegressor(random_state=0),
+    MLPRegressor((9, 5), activation="tanh", lam=0.01, random_state=0),
+    GaussianBayes(),
+    GaussianBayes(order=1, tied=True),
+    GMM(),
+    GMM(2, covariance="diagonal", random_state=0),
+    GMM(2, covariance="tied", random_state=0),
+    MDS(),
+    MDS(3, transform="logarithm"),
+    Isomap(6),
+    LLE(),
+    SpectralEmbedding(n_neighbors=5),
+    SpectralEmbedding(affinity="rbf"),
+    SpectralClustering(2, n_neighbors=5, random_state=0),
+    SpectralClustering(3, affinity=RBF(gamma=0.5), random_state=0),
+    KernelKMeans(3, random_state=0),
+    KernelKMeans(2, kernel="linear", random_state=0),
     KernelLogistic(),
     KernelMachine(),
     KernelMachine("huber", lam=0.1),
@@ -236,12 +296,40 @@ ESTIMATORS = [
     KernelRidge("linear", lam=0.1, fit_intercept=False),
     KernelRidgeClassifier(),
     KernelRidge(0.5 * RBF(gamma=0.1) + Laplacian() * Linear(bias=1.0).normalized()),
+    PCA(),
+    PCA(2, route="gram", whiten=True),
+    PCA(0.9, route="svd"),
     KernelPCA(),
-    KernelPCA("linear", n_components=2),
+    KernelPCA(kernel="linear", n_components=2),
+    Whitening(),
+    Whitening(shrinkage=0.1, method="zca"),
+    LDA(),
+    LDA(shrinkage="auto"),
+    KernelFDA(),
+    KernelFDA(kernel="linear", lam=0.01),
+    CCA(),
+    KernelCCA(kernel_y="rbf"),
+    RandomProjection(2, random_state=0),
+    RandomProjection(kind="sparse", random_state=0),
+    RobustPCA(),
+    EmpiricalMap(n_components=20, random_state=0),
+    KernelPCAMap(),
+    Nystrom(10, random_state=0),
+    Nystrom(20, landmarks="cholesky", random_state=0),
+    PolynomialMap(),
+    RandomFourier(random_state=0),
+    SparsePCA(),
     SVC(),
     SVR(),
     OneClassSVM(),
     LinearSVC(random_state=0),
     KNN(),
     KNNRegressor(kernel="rbf"),
+    ICA(random_state=0),
+    ICA(2, contrast="exp", algorithm="deflation", random_state=0),
+    KernelICA(random_state=0),
+    SIR(),
+    LocalSIR(2),
+    SupervisedPCA(),
+    SupervisedPCA(2, kernel_y="rbf"),
 ]

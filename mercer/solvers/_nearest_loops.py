@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from mercer.kernels._loops import _REORDER, _sparse_distance
+from mercer.kernels._loops import _sparse_distance
 
 
 @njit(cache=True, nogil=True)
@@ -34,28 +34,14 @@ def keep_least(values, factor, shift, start, best, index):
                 _offer(value, start + j, best[i], index[i])
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def keep_nearest_dense(values, slack, X, Y, start, best, index):
-    """Keep the columns with the least ‖x_i − y_j‖², of which ``values`` is an estimate.
+@njit(cache=True, nogil=True)
+def keep_nearest_sparse(values, slack, xp, xi, xv, yp, yi, yv, start, best, index):
+    """Keep the columns with the least ‖x_i − y_j‖² of CSR rows, of which ``values`` is an estimate.
 
     What may be nearer than the last of the list, given that an estimate is off by the factor
     ``slack`` at most, is computed from the differences: equal points have equal distances then,
     wherever in a matrix product they stood.
     """
-    last = best.shape[1] - 1
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            if values[i, j] <= slack * best[i, last]:
-                total = 0.0
-                for c in range(X.shape[1]):
-                    t = X[i, c] - Y[start + j, c]
-                    total += t * t
-                _offer(total, start + j, best[i], index[i])
-
-
-@njit(cache=True, nogil=True)
-def keep_nearest_sparse(values, slack, xp, xi, xv, yp, yi, yv, start, best, index):
-    """Do the same for CSR rows."""
     last = best.shape[1] - 1
     for i in range(values.shape[0]):
         x = slice(xp[i], xp[i + 1])

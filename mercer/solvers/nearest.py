@@ -22,9 +22,10 @@ from mercer.kernels.sample import Sample, _csr
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import _nearest_loops as loops
+from mercer.solvers.euclidean import find_nearest
 
 DOUBLE = np.dtype(np.float64)
-BLOCK_VALUES = 2**20  # differences of rows that the proof looks at together
+BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
 NEGATIVE = 1e-6  # a squared distance below minus this share of k(x, x) is no rounding error
 
 
@@ -69,6 +70,10 @@ class FeatureSearch:
         """Whether the search is for a distance between rows, not for kernel values."""
         return self.values is not self.kernel
 
+    @property
+    def _is_euclidean(self) -> bool:
+        return isinstance(self.values, SquaredDistance)
+
     @cached_property
     def _shift(self) -> np.ndarray:
         """k(y, y), or 0 where it plays no part."""
@@ -82,12 +87,32 @@ class FeatureSearch:
 
         They are in the order of (rank, position); what a rank is, `squared_distances` knows.
         """
+        if self._is_euclidean and not (X.is_sparse or self.Y.is_sparse):
+            ranks, positions = self._lists(1, len(X), k, memory)
+            find_nearest(X.rows(DOUBLE), self.Y.rows(DOUBLE), ranks[0], positions[0])
+        else:
+            ranks, positions = self._by_tiles(X, k, memory)
+        ranks, positions = _merged(ranks, positions)
+        if not np.isfinite(ranks).all():  # NaN never enters a list and leaves a gap, which is inf
+            raise ValueError(
+                "the kernel has values that are not finite: it overflows on X; rescale X or use "
+                "kernel.normalized()"
+            )
+        return ranks, positions
+
+    def _lists(self, workers: int, m: int, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return lists that are empty yet: ranks of inf, positions behind the last point."""
+        shape = (workers, m, k)
+        best, index = allocate(shape, DOUBLE, memory), allocate(shape, np.int64, memory)
+        best[...], index[...] = np.inf, len(self.Y)
+        return best, index
+
+    def _by_tiles(self, X: Sample, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lists of all workers, shape (workers, m, k)."""
         Y = self.Y
         if X.is_sparse != Y.is_sparse:
             X, Y = (sample.derive("csr", sp.csr_array) for sample in (X, Y))
-        shape = (count_workers(self.values, X, Y), len(X), k)
-        best, index = allocate(shape, DOUBLE, memory), allocate(shape, np.int64, memory)
-        best[...], index[...] = np.inf, len(Y)
+        best, index = self._lists(count_workers(self.values, X, Y), len(X), k, memory)
         keep = self._keeper(X, Y)
 
         def use(tile: Tile, values: np.ndarray, worker: int) -> None:
@@ -95,13 +120,7 @@ class FeatureSearch:
             keep(values, rows, columns.start, best[worker, rows], index[worker, rows])
 
         each_tile(self.values, X, Y, DOUBLE, use, mirror=False)
-        ranks, positions = _merged(best, index)
-        if not np.isfinite(ranks).all():  # NaN never enters a list and leaves a gap, which is inf
-            raise ValueError(
-                "the kernel has values that are not finite: it overflows on X; rescale X or use "
-                "kernel.normalized()"
-            )
-        return ranks, positions
+        return best, index
 
     def _keeper(self, X: Sample, Y: Sample) -> Any:
         """Return what brings the lists of some rows up to date with a tile."""
@@ -110,14 +129,9 @@ class FeatureSearch:
             return lambda values, rows, start, best, index: loops.keep_least(
                 values, factor, shift, start, best, index
             )
-        left, right = X.rows(DOUBLE), Y.rows(DOUBLE)
+        left, points = X.rows(DOUBLE), _csr(Y.rows(DOUBLE))
         # a tile is off by 20 ulp and by what adding up the columns costs
         slack = 1.0 + 40.0 * (left.shape[1] + 8) * np.finfo(DOUBLE).eps
-        if not X.is_sparse:
-            return lambda values, rows, start, best, index: loops.keep_nearest_dense(
-                values, slack, left[rows], right, start, best, index
-            )
-        points = _csr(right)
         return lambda values, rows, start, best, index: loops.keep_nearest_sparse(
             values, slack, *_csr(left[rows]), *points, start, best, index
         )
@@ -132,6 +146,10 @@ class FeatureSearch:
         with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
             return -2.0 * np.expm1(-self.kernel.gamma * t)
 
+    def distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        """Return the distances from the ranks of a search for X, shape (m, k)."""
+        return np.sqrt(self.squared_distances(ranks, X))
+
     # ------------------------------------------------------------ proof
     def prove(self, some: np.ndarray, k: int, tolerance: float = 1e-9) -> Solution:
         """Find the k nearest of some of the points themselves, and again by brute force."""
@@ -139,8 +157,9 @@ class FeatureSearch:
         worst, least = 0.0, 0.0
         for row, ranks in zip(some, found, strict=True):
             wanted = self._all_ranks(row)
-            scale = np.sort(wanted)[k - 1] if self.by_distance else np.abs(self._shift).max()
-            error = float(np.abs(np.sort(wanted)[:k] - ranks).max())
+            least_k = np.sort(np.partition(wanted, k - 1)[:k])
+            scale = least_k[-1] if self.by_distance else np.abs(self._shift).max()
+            error = float(np.abs(least_k - ranks).max())
             worst = max(worst, error / max(float(scale), np.finfo(DOUBLE).tiny))
             if not self.by_distance:
                 least = min(least, float((wanted + self._shift[row]).min()) / max(scale, 1e-300))
@@ -193,8 +212,11 @@ def _sum_of_gaps(Y: Any, x: Any, power: int) -> np.ndarray:
     """Return Σ|y − x|ᵖ for each row of Y and one row x, from the differences."""
     if sp.issparse(Y):
         gaps = abs(Y - sp.csr_array(np.ones((Y.shape[0], 1))) @ sp.csr_array(x)).power(power)
+    elif power == 2:
+        gaps = Y - x
+        return np.einsum("ij,ij->i", gaps, gaps)
     else:
-        gaps = np.abs(Y - x) ** power
+        gaps = np.abs(Y - x)
     return np.asarray(gaps.sum(axis=1)).ravel()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,16 +25,35 @@ WORK = 5e7  # values touched between two looks at the clock
 AHEAD = 8  # rows of K that are computed together; with more, too many are never needed
 
 
+class History(NamedTuple):
+    """The point of each update, and how many visits the function after it stood."""
+
+    who: np.ndarray
+    stood: np.ndarray
+
+
 class Counts:
-    """What the updates leave behind: α, the visits before each update, the counters."""
+    """What the updates leave behind: α, the visits before each update, the counters, the list."""
 
     def __init__(self, n: int):
         self.alpha, self.late = np.zeros(n), np.zeros(n)
         self.visits_updates_mistakes = np.zeros(3, np.int64)
+        self.who, self.when = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.epochs: list[tuple[np.ndarray, np.ndarray]] = []
 
     @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.alpha, self.late, self.visits_updates_mistakes
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return self.alpha, self.late, self.visits_updates_mistakes, self.who, self.when
+
+    def keep_epoch(self) -> None:
+        """Put the updates of this epoch, which the next one writes over, on the list."""
+        k = int(self.visits_updates_mistakes[2])
+        self.epochs.append((self.who[:k].copy(), self.when[:k].copy()))
+
+    def history(self) -> History:
+        """Return all updates and how long each function lived."""
+        who, when = (np.concatenate(part) for part in zip(*self.epochs, strict=True))
+        return History(who, np.diff(when, append=self.visits_updates_mistakes[0]))
 
 
 class Scores(Protocol):
@@ -130,6 +149,7 @@ def solve_perceptron(
     *,
     limits: Limits | None = None,
     averaged: bool = False,
+    history: bool = False,
     psd: bool = True,
     about: str = "",
 ) -> Solution:
@@ -145,6 +165,8 @@ def solve_perceptron(
         ``draw()`` returns the order of the points in the next epoch.
     averaged : bool, default=False
         Whether ``value`` is the average over all visits, not the last β.
+    history : bool, default=False
+        Whether ``state`` is the list of all updates.
     psd : bool, default=True
         Whether the kernel is positive semidefinite: else the theorem says nothing.
     """
@@ -162,6 +184,8 @@ def solve_perceptron(
             n_epochs += finished
         except KeyboardInterrupt:
             limits.interrupted, finished = True, False
+        if history:
+            counts.keep_epoch()
         # what rounding has left in the scores must not decide that there are no mistakes
         if finished and not counts.visits_updates_mistakes[2]:
             exact = scores.refresh(counts.alpha * sign)
@@ -177,7 +201,8 @@ def solve_perceptron(
         parts = {**certificate.parts, "averaged_mistakes": wrong}
         certificate = replace(certificate, parts=parts)
     status = Status.OPTIMAL if certificate.ok else status
-    return Solution(value, status, certificate, stats={"epochs": n_epochs})
+    state = counts.history() if history else None
+    return Solution(value, status, certificate, stats={"epochs": n_epochs}, state=state)
 
 
 def _epoch(

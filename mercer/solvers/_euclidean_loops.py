@@ -1,0 +1,82 @@
+# mypy: ignore-errors
+"""Compiled lists of Euclidean neighbours: lower bounds in float32 sift, float64 decides.
+
+A list is sorted by (squared distance, index), so that ties do not depend on who found what first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mercer.kernels._loops import _REORDER
+from mercer.solvers._nearest_loops import _offer
+
+CHUNK = 64  # bounds whose least is found together, without a branch for each
+_NO_NAN = {"nnan", "nsz", "reassoc", "contract"}
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _squared_distance(x, y):
+    total = 0.0
+    for c in range(len(x)):
+        t = x[c] - y[c]
+        total += t * t
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def shifted(rows, center, unit):
+    """Return unit · (x − center) in float32 with room for one more column, and squared norms."""
+    n, d = rows.shape
+    out, squares = np.empty((n, d + 1), np.float32), np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for c in range(d):
+            t = (rows[i, c] - center[c]) * unit
+            out[i, c] = t
+            total += t * t
+        squares[i] = total
+    return out, squares
+
+
+@njit(cache=True, nogil=True, fastmath=_NO_NAN)
+def _least(values, start, stop):
+    low = values[start]
+    for j in range(start + 1, stop):
+        low = values[j] if values[j] < low else low
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _reach(worst, unit, own):
+    """Return the largest bound of a point that may still enter the list, rounded upwards."""
+    return np.float32((worst * unit) * unit - own) if worst < np.inf else np.float32(np.inf)
+
+
+@njit(cache=True, nogil=True)
+def keep_within_bounds(bounds, own, unit, X, Y, start, best, index):
+    """Bring the lists of rows X up to date with the points Y[start:], one column of bounds each.
+
+    A bound is below unit²‖x − y‖² − own_i; only what it does not rule out is computed.
+    """
+    last, width = best.shape[1] - 1, bounds.shape[1]
+    for i in range(bounds.shape[0]):
+        reach = _reach(best[i, last], unit, own[i])
+        for a in range(0, width, CHUNK):
+            b = min(a + CHUNK, width)
+            if _least(bounds[i], a, b) > reach:
+                continue
+            for j in range(a, b):
+                if bounds[i, j] <= reach:
+                    total = _squared_distance(X[i], Y[start + j])
+                    _offer(total, start + j, best[i], index[i])
+                    reach = _reach(best[i, last], unit, own[i])
+
+
+@njit(cache=True, nogil=True)
+def keep_candidates(candidates, X, Y, best, index):
+    """Make the lists of rows X from the points that ``candidates`` names for each."""
+    for i in range(candidates.shape[0]):
+        for j in candidates[i]:
+            _offer(_squared_distance(X[i], Y[j]), j, best[i], index[i])
