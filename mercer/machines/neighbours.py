@@ -1,4 +1,4 @@
-"""Nearest neighbours in the feature space of a kernel."""
+"""Nearest neighbours in the feature space of a kernel, or in a norm."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from mercer._array import parse_memory, ranges
 from mercer._estimator import KernelEstimator
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.kernels.sample import Sample
+from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
 from mercer.solvers.nearest import FeatureSearch
+from mercer.solvers.norm_search import NormSearch
 
 BLOCK_VALUES = 2**20  # neighbours of so many new rows at once
+WHITENING = (Mahalanobis, Quadratic)  # norms that are Euclidean after a linear map
 CHECKED = 8  # training rows whose neighbours are recomputed for the proof
 
 
@@ -35,16 +38,52 @@ class NeighbourEstimator(KernelEstimator):
         n_neighbors: int = 5,
         *,
         kernel: Any = None,
+        metric: Any = "l2",
         weights: str = "uniform",
         memory: int | str | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.kernel = kernel
+        self.metric = metric
         self.weights = weights
         self.memory = memory
 
     def _given_kernel(self) -> Kernel:
         return Linear() if self.kernel is None else super()._given_kernel()
+
+    # ------------------------------------------------------------ distances
+    def _norm(self) -> Norm:
+        """Return the norm of differences, or say why there is none."""
+        norm = as_norm(self.metric)
+        if not norm.is_norm:
+            raise ValueError(f"metric must be a norm; {norm!r} breaks the triangle inequality")
+        if norm != L2 and self.kernel is not None:
+            raise ValueError(
+                f"metric must be left at 'l2' where a kernel is given, whose feature space has its "
+                f"own distance; got {self.metric!r} and {self.kernel!r}"
+            )
+        return norm
+
+    def _coordinates(self, rows: Sample) -> Sample:
+        """Return rows in which the search is done: whitened ones for a norm that whitens."""
+        norm = self._norm()
+        if norm in (L1, L2):
+            return rows
+        if rows.is_sparse:
+            raise TypeError(f"metric={norm!r} needs dense rows; got sparse ones: use X.toarray()")
+        return Sample(norm.whiten(rows.data)) if isinstance(norm, WHITENING) else rows
+
+    def _search(self, training: Sample) -> FeatureSearch:
+        norm, points = self._norm(), self._coordinates(training)
+        if norm == L2 or isinstance(norm, WHITENING):
+            return FeatureSearch(self.kernel_, points)
+        return NormSearch(norm, points)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        plain = isinstance(self.metric, (str, float, int, Norm))
+        tags.input_tags.sparse = plain and self.metric in ("l1", "l2", 1, 2, L1, L2)
+        return tags
 
     # ------------------------------------------------------------ fit
     def _fit_points(self, X: Any, y: Any, **checks: Any) -> Any:
@@ -55,7 +94,7 @@ class NeighbourEstimator(KernelEstimator):
         self._check_count(self.n_neighbors, len(sample))
         self.X_fit_ = sample.data
         some = np.unique(np.linspace(0, len(sample) - 1, CHECKED).astype(np.intp))
-        self._accept(FeatureSearch(self.kernel_, sample).prove(some, self.n_neighbors))
+        self._accept(self._search(sample).prove(some, self.n_neighbors))
         return y
 
     @staticmethod
@@ -92,7 +131,7 @@ class NeighbourEstimator(KernelEstimator):
         rows = training if X is None else self._new_rows(X)
         count = self.n_neighbors if n_neighbors is None else n_neighbors
         self._check_count(count, len(training) - (X is None))
-        search = FeatureSearch(self.kernel_, training)
+        search, rows = self._search(training), self._coordinates(rows)
         ranks, index = search.find(rows, count + (X is None), parse_memory(self.memory))
         if X is None:
             ranks, index = _without_self(ranks, index)
@@ -107,13 +146,13 @@ class NeighbourEstimator(KernelEstimator):
                 "distances of new points need k(x, x), which a precomputed matrix of new points "
                 "does not hold: use weights='uniform' and return_distance=False, or another kernel"
             )
-        return np.sqrt(search.squared_distances(ranks, rows))
+        return search.distances(ranks, rows)
 
     def _neighbours(self, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks of new rows, the positions of their neighbours and weights that sum to 1."""
         rows, training = self._new_rows(X), Sample(self.X_fit_)
         self.kernel_.check_pair(rows, training)
-        search, k = FeatureSearch(self.kernel_, training), self.n_neighbors
+        search, k, rows = self._search(training), self.n_neighbors, self._coordinates(rows)
         for block in ranges(len(rows), max(1, BLOCK_VALUES // k)):
             part = rows[block]
             ranks, index = search.find(part, k, parse_memory(self.memory))
@@ -153,7 +192,10 @@ class KNN(ClassifierMixin, NeighbourEstimator):
     n_neighbors : int, default=5
         How many neighbours vote.
     kernel : Kernel, str, callable or None, default=None
-        The kernel; None is the Euclidean distance between rows.
+        The kernel; None is the distance between rows.
+    metric : Norm, {"l1", "l2", "linf"} or float, default="l2"
+        Without a kernel: the norm of differences, or its power p. ``Mahalanobis(covariance)`` of
+        `mercer.norms` measures in units of the spread.
     weights : {"uniform", "distance"}, default="uniform"
         Whether each vote counts 1 or 1/distance (then a point at distance 0 decides alone).
     memory : int, str or None, default=None
@@ -211,7 +253,10 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourEstimator):
     n_neighbors : int, default=5
         How many neighbours are averaged.
     kernel : Kernel, str, callable or None, default=None
-        The kernel; None is the Euclidean distance between rows.
+        The kernel; None is the distance between rows.
+    metric : Norm, {"l1", "l2", "linf"} or float, default="l2"
+        Without a kernel: the norm of differences, or its power p. ``Mahalanobis(covariance)`` of
+        `mercer.norms` measures in units of the spread.
     weights : {"uniform", "distance"}, default="uniform"
         Whether each neighbour counts 1 or 1/distance (then a point at distance 0 decides alone).
     memory : int, str or None, default=None

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._array import parse_memory
+from mercer._array import parse_memory, ranges
 from mercer._estimator import ProvedEstimator
 from mercer.gram import gram
 from mercer.kernels import Linear, Precomputed
@@ -22,8 +22,17 @@ from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE
 from mercer.machines._margin import MarginEstimator
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers.perceptron import AHEAD, ColumnScores, RowScores, solve_perceptron
+from mercer.solvers._perceptron_loops import vote
+from mercer.solvers.perceptron import (
+    AHEAD,
+    WORK,
+    ColumnScores,
+    History,
+    RowScores,
+    solve_perceptron,
+)
 
+BLOCK_VALUES = 2**20  # kernel values of new rows that vote together
 DENSE_UP_TO = 1000  # points whose whole Gram matrix is computed at once
 
 
@@ -48,6 +57,10 @@ class Perceptron(ClassifierMixin, MarginEstimator):
     averaged : bool, default=False
         Whether the fitted function is the average over all visits, which is less shaky where
         classes overlap; it may be wrong on points that the last function has right.
+    voted : bool, default=False
+        Whether all functions on the way vote, each as often as it stood (Freund and Schapire):
+        ``decision_function`` is Σ cₜ sign fₜ(x) / Σ cₜ, between −1 and 1. An answer costs as many
+        steps as there were updates.
     shuffle : bool, default=True
         Whether each epoch takes the points in a new random order.
     random_state : int, RandomState instance or None, default=None
@@ -67,6 +80,9 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         worst values, and each problem's own in ``problems``.
     n_iter_ : int
         Epochs of the longest problem.
+    vote_order_, votes_, vote_starts_ : arrays
+        If ``voted``: the place in ``support_`` of each update, how many visits its function stood,
+        and where the updates of each problem begin.
 
     Examples
     --------
@@ -83,6 +99,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "averaged": ["boolean"],
+        "voted": ["boolean"],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -94,6 +111,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         averaged: bool = False,
+        voted: bool = False,
         shuffle: bool = True,
         random_state: Any = None,
         memory: int | str | None = None,
@@ -103,6 +121,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.averaged = averaged
+        self.voted = voted
         self.shuffle = shuffle
         self.random_state = random_state
         self.memory = memory
@@ -112,6 +131,8 @@ class Perceptron(ClassifierMixin, MarginEstimator):
     def fit(self, X: Any, y: Any) -> Perceptron:
         """Fit the machine to rows X and labels y."""
         self._validate_params()
+        if self.averaged and self.voted:
+            raise ValueError("averaged and voted must not both be True: they are two functions")
         sample, y, _ = self._fit_rows(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -126,8 +147,17 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         self.dual_coef_ = coefs[:, used]
         self.intercept_ = coefs.sum(axis=1) * self.fit_intercept
         self.n_iter_ = max(s.stats["epochs"] for s in solutions)
+        if self.voted:
+            self._keep_votes([s.state for s in solutions])
         self._accept(_together(solutions))
         return self
+
+    def _keep_votes(self, histories: list[History]) -> None:
+        """Store the updates of all problems one after the other."""
+        who = np.concatenate([history.who for history in histories])
+        self.vote_order_ = np.searchsorted(self.support_, who)
+        self.votes_ = np.concatenate([history.stood for history in histories]).astype(np.float64)
+        self.vote_starts_ = np.cumsum([0, *(len(history.who) for history in histories)])
 
     def _solve(self, sample: Sample, codes: np.ndarray) -> list[Solution]:
         scores, limits, n = self._scores(sample), self._limits(), len(codes)
@@ -140,6 +170,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
                 _orders(n, seed if self.shuffle else None),  # the same for each class
                 limits=limits,
                 averaged=self.averaged,
+                history=self.voted,
                 psd=self.kernel_.definiteness == PSD,
                 about=f"{self.classes_[c]} against the rest, {n} points",
             )
@@ -168,7 +199,9 @@ class Perceptron(ClassifierMixin, MarginEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x): shape (m,) for two classes, positive for ``classes_[1]``; else (m, k)."""
         rows = self._new_rows(X)
-        if isinstance(self.kernel_, Linear):
+        if self.voted:
+            values = self._vote(rows)
+        elif isinstance(self.kernel_, Linear):
             offset = self.intercept_ + self.kernel_.bias * self.dual_coef_.sum(axis=1)
             values = np.asarray(rows.data @ self.coef_.T, dtype=np.float64) + offset
         else:
@@ -176,6 +209,22 @@ class Perceptron(ClassifierMixin, MarginEstimator):
             K = gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
             values = K @ self.dual_coef_.T + self.intercept_
         return values[:, 0] if len(self.classes_) == 2 else values
+
+    def _vote(self, rows: Sample) -> np.ndarray:
+        """Return the share of votes for each problem less that against it, shape (m, problems)."""
+        support = self._support_sample()
+        K = gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
+        values = np.empty((len(rows), len(self.dual_coef_)))
+        # few enough rows at once to look at the keyboard between them
+        room = min(BLOCK_VALUES // len(support), int(WORK) // len(self.votes_))
+        for block in ranges(len(rows), max(1, room)):
+            part = K.rows(np.arange(block.start, block.stop))
+            for c, updates in enumerate(map(slice, self.vote_starts_[:-1], self.vote_starts_[1:])):
+                order, votes = self.vote_order_[updates], self.votes_[updates]
+                sign = np.sign(self.dual_coef_[c])[order]
+                vote(part, order, sign, votes, float(self.fit_intercept), values[block, c])
+                values[block, c] /= max(votes.sum(), 1.0)
+        return values
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""

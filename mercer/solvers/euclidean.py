@@ -17,6 +17,7 @@ from mercer.solvers import _euclidean_loops as loops
 
 STRIP, WIDTH = 256, 1024  # rows and points of a block of bounds: 1 MB of float32
 SERIAL = 2**25  # less work (pairs × columns) is not worth a second thread
+LEAF = 24  # points in a leaf of the tree
 LEAST_FOR_TREE = 500  # points; fewer are compared as fast as a tree is built
 SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
 
@@ -50,7 +51,9 @@ def _by_tree(X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray) 
     The tree takes any of equal points, and knows distances up to rounding only.
     """
     k = best.shape[1]
-    distance, candidates = cKDTree(Y).query(X, k + 1, workers=_workers(len(X), len(Y), 0))
+    # medians at every node take longer than they save, and very long where points repeat
+    tree = cKDTree(Y, LEAF, balanced_tree=False)
+    distance, candidates = tree.query(X, k + 1, workers=_workers(len(X), len(Y), 0))
     loops.keep_candidates(candidates, X, Y, best, index)
     slack = 1.0 + 8.0 * (Y.shape[1] + 8) * DOUBLE
     return np.flatnonzero(~(distance[:, k] > slack * distance[:, k - 1]))

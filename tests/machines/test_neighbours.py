@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import datasets, neighbors
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KNN, KNNRegressor, feature_distance
 from mercer.kernels import (
@@ -22,6 +24,7 @@ from mercer.kernels import (
     Sigmoid,
 )
 from mercer.kernels.sample import Sample
+from mercer.norms import Mahalanobis, Quadratic
 from mercer.solvers.nearest import FeatureSearch
 from tests.cases import WORDS, shared_letters, sparse_table, table
 
@@ -36,6 +39,11 @@ GENERAL = [
     0.5 * RBF(gamma=0.2) + Linear(),
     Linear().normalized(),
 ]
+
+
+@parametrize_with_checks([KNN(metric="l1"), KNNRegressor(metric=3.0, weights="distance")])
+def test_scikit_learn_has_no_objection_to_norms(estimator, check):
+    check(estimator)
 
 
 def brute(kernel, rows, new, k):
@@ -183,6 +191,25 @@ def test_the_mean_of_the_three_nearest_on_paper():
     assert KNNRegressor(3).fit(x, y).predict([[4.0]])[0] == pytest.approx((2 + 3 + 5) / 3)
 
 
+def test_the_mean_of_the_three_nearest_in_a_figure():
+    """Five events (y, x) whose neighbours of x = 4 are those at 4, 5 and 3."""
+    y, x = np.array([(1, 1), (2, 5), (3, 3), (4, 1), (5, 4)], dtype=float).T
+    model = KNNRegressor(3).fit(x[:, None], y)
+    assert model.predict([[4.0]])[0] == pytest.approx(10 / 3)
+    assert sorted(y[model.kneighbors([[4.0]])[1][0]]) == [2.0, 3.0, 5.0]
+    assert KNNRegressor(1).fit(x[:, None], y).predict([[4.0]])[0] == 5.0
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 12])
+def test_many_points_have_the_neighbours_of_scikit_learn(d):
+    """Enough points for a tree where columns are few."""
+    rows, new = table(2000, d), table(150, d, seed=1)
+    distances, index = KNN(6).fit(rows, rows[:, 0] > 0).kneighbors(new)
+    wanted = neighbors.NearestNeighbors(n_neighbors=6).fit(rows).kneighbors(new)
+    np.testing.assert_array_equal(index, wanted[1])
+    np.testing.assert_allclose(distances, wanted[0], rtol=1e-12)
+
+
 def test_a_point_at_distance_zero_decides_alone():
     model = KNNRegressor(3, weights="distance").fit([[0.0], [0.0], [1.0]], [1.0, 3.0, 100.0])
     assert model.predict([[0.0]])[0] == 2.0
@@ -286,4 +313,83 @@ def test_a_kernel_that_overflows_is_an_error():
 )
 def test_wrong_options_are_named(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
+        KNN(**options).fit(X, LABELS)
+
+
+# ---------------------------------------------------------------- norms in the place of a kernel
+SPREAD = np.array(
+    [[2.0, 0.9, 0.0, 0.1], [0.9, 1.0, 0.2, 0.0], [0.0, 0.2, 3.0, 0.0], [0.1, 0, 0, 1]]
+)
+NORMS = {
+    "l1": {"metric": "cityblock"},
+    "l2": {"metric": "euclidean"},
+    "linf": {"metric": "chebyshev"},
+    3.0: {"metric": "minkowski", "p": 3},
+    1.5: {"metric": "minkowski", "p": 1.5},
+    Mahalanobis(SPREAD): {"metric": "mahalanobis", "metric_params": {"VI": np.linalg.inv(SPREAD)}},
+}
+
+
+@pytest.mark.parametrize(("metric", "reference"), NORMS.items(), ids=map(str, NORMS))
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_norms_have_the_neighbours_of_scikit_learn(metric, reference, weights):
+    model = KNN(5, metric=metric, weights=weights).fit(X, LABELS)
+    wanted = neighbors.KNeighborsClassifier(5, algorithm="brute", weights=weights, **reference).fit(
+        X, LABELS
+    )
+    distances, index = model.kneighbors(NEW)
+    np.testing.assert_array_equal(index, wanted.kneighbors(NEW)[1])
+    np.testing.assert_allclose(distances, wanted.kneighbors(NEW)[0], rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(NEW), wanted.predict_proba(NEW), atol=1e-9)
+    assert model.certificate_.ok
+    assert clone(model).fit(X, LABELS).predict(NEW).tolist() == model.predict(NEW).tolist()
+
+
+def test_mahalanobis_is_euclidean_after_whitening():
+    norm = Mahalanobis(SPREAD)
+    direct = KNNRegressor(metric=norm).fit(X, Y).predict(NEW)
+    whitened = KNNRegressor().fit(norm.whiten(X), Y).predict(norm.whiten(NEW))
+    np.testing.assert_array_equal(direct, whitened)
+    # and in the inverse matrix' quadratic norm
+    other = KNNRegressor(metric=Quadratic(np.linalg.inv(SPREAD))).fit(X, Y).predict(NEW)
+    np.testing.assert_allclose(other, direct)
+
+
+@pytest.mark.parametrize("metric", ["l1", "linf", Mahalanobis(SPREAD)], ids=str)
+def test_training_points_in_a_norm_are_not_their_own_neighbours(metric):
+    rows = np.vstack([X[:30], X[:30]])
+    distances, index = KNN(4, metric=metric).fit(rows, np.zeros(60)).kneighbors()
+    np.testing.assert_array_equal(index[:, 0], (np.arange(60) + 30) % 60)
+    np.testing.assert_allclose(distances[:, 0], 0.0, atol=1e-12)
+
+
+def test_blocks_of_a_norm_change_nothing(monkeypatch):
+    whole = KNN(metric="linf").fit(X, LABELS).kneighbors(NEW)
+    monkeypatch.setattr("mercer.solvers.norm_search.STRIP", 5)
+    monkeypatch.setattr("mercer.solvers.norm_search.WIDTH", 7)
+    parts = KNN(metric="linf").fit(X, LABELS).kneighbors(NEW)
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_sparse_rows_have_manhattan_neighbours():
+    rows = sparse_table(50, 6)
+    dense = KNN(metric="l1").fit(rows.toarray(), np.zeros(50)).kneighbors()
+    sparse = KNN(metric="l1").fit(rows, np.zeros(50)).kneighbors()
+    np.testing.assert_allclose(sparse[0], dense[0])
+    with pytest.raises(TypeError, match="needs dense rows"):
+        KNN(metric="linf").fit(rows, np.zeros(50))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "near"}, "norm must be a Norm"),
+        ({"metric": 0.5}, "metric must be a norm"),
+        ({"metric": "l1", "kernel": "rbf"}, "metric must be left at 'l2' where a kernel is given"),
+        ({"metric": Mahalanobis(np.eye(2))}, "must have 2 entries a row; got 4"),
+    ],
+)
+def test_wrong_metrics_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
         KNN(**options).fit(X, LABELS)

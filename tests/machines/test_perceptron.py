@@ -30,6 +30,7 @@ quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarnin
     [
         Perceptron(random_state=0),
         Perceptron("rbf", averaged=True, shuffle=False),
+        Perceptron("rbf", voted=True, random_state=0),
     ]
 )
 def test_scikit_learn_has_no_objection(estimator, check):
@@ -108,6 +109,97 @@ def test_the_average_is_that_of_all_visits(kernel):
     np.testing.assert_allclose(model.decision_function(rows), rows @ mean[:-1] + mean[-1])
     wrong = np.sum(sign * model.decision_function(rows) <= 0)
     assert model.certificate_.averaged_mistakes == wrong
+
+
+def all_functions(rows, sign, max_iter=1000):
+    """Return (w, b) after every visit, as on paper."""
+    w, b, seen = np.zeros(rows.shape[1]), 0.0, []
+    for _ in range(max_iter):
+        before = len(seen), w.copy(), b
+        for x, y in zip(rows, sign, strict=True):
+            if y * (w @ x + b) <= 0:
+                w, b = w + y * x, b + y
+            seen.append(np.append(w, b))
+        if np.array_equal(w, before[1]) and b == before[2]:
+            break
+    return np.array(seen)
+
+
+@pytest.mark.parametrize("kernel", ["linear", Linear(0.0), Polynomial(degree=1, bias=0.0)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_votes_are_those_of_all_functions_on_the_way(kernel, form):
+    rows, sign = integers(60, seed=2)
+    new = integers(30, seed=5)[0]
+    functions = all_functions(rows, sign)
+    model = Perceptron(kernel, shuffle=False, voted=True).fit(form(rows), sign)
+    wanted = np.sign(new @ functions[:, :-1].T + functions[:, -1]).mean(axis=1)
+    np.testing.assert_allclose(model.decision_function(form(new)), wanted, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(form(new)), np.where(wanted > 0, 1, -1))
+    assert model.certificate_.ok  # of the last function, as ever
+    assert len(model.votes_) == model.certificate_.updates
+
+
+@quiet
+def test_votes_add_up_to_the_average_if_functions_are_not_rounded_to_signs():
+    rows, y = table(80, 2), table(80, 1, seed=3)[:, 0] > 0
+    options = {"kernel": RBF(gamma=1.0), "max_iter": 7, "random_state": 0}
+    voted = Perceptron(voted=True, **options).fit(rows, y)
+    mean = Perceptron(averaged=True, **options).fit(rows, y)
+    K = RBF(gamma=1.0)(rows, rows[voted.support_]) + 1.0
+    signs = np.sign(voted.dual_coef_[0])[voted.vote_order_]
+    functions = np.cumsum(K[:, voted.vote_order_] * signs, axis=1)
+    wanted = functions @ voted.votes_ / voted.votes_.sum()
+    np.testing.assert_allclose(mean.decision_function(rows), wanted, atol=1e-9)
+    assert voted.votes_.sum() == 7 * 80
+    signs = np.sign(functions) @ voted.votes_ / voted.votes_.sum()
+    np.testing.assert_allclose(voted.decision_function(rows), signs, atol=1e-12)
+
+
+@quiet
+@pytest.mark.parametrize("kernel", ["linear", RBF(gamma=1.0)], ids=repr)
+def test_classes_that_overlap_are_voted_on_as_well(kernel):
+    """Votes of a run that never ends are about as good as the best of its functions."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200)
+    rows, new = (rng.normal(size=(400, 2)) + 1.5 * y[:, None] for _ in range(2))
+    last, voted = (
+        Perceptron(kernel, max_iter=20, random_state=0, voted=v).fit(rows, y) for v in (False, True)
+    )
+    assert voted.status_ == "not_separated"
+    assert voted.score(new, y) >= last.score(new, y)
+    assert voted.score(new, y) > 0.8
+
+
+def test_votes_of_several_classes_words_and_given_matrices():
+    rows, y = datasets.load_iris(return_X_y=True)
+    rows, first = np.unique(rows, axis=0, return_index=True)
+    y, kernel = y[first], RBF(gamma=5.0)
+    model = Perceptron(kernel, random_state=0, voted=True).fit(rows, y)
+    values = model.decision_function(rows)
+    assert values.shape == (len(rows), 3)
+    assert np.abs(values).max() <= 1.0
+    given = Perceptron("precomputed", random_state=0, voted=True).fit(kernel(rows), y)
+    np.testing.assert_allclose(given.decision_function(kernel(rows)), values, atol=1e-12)
+    for c in range(3):
+        alone = Perceptron(kernel, random_state=0, voted=True).fit(rows, y == c)
+        np.testing.assert_array_equal(values[:, c], alone.decision_function(rows))
+    words = Perceptron(FromFunction(shared_letters), random_state=0, voted=True)
+    long = [len(word) > 5 for word in WORDS]
+    assert words.fit(WORDS, long).decision_function(["kernels", "of"]).shape == (2,)
+
+
+def test_an_interrupted_vote_counts_what_was_reached(monkeypatch):
+    monkeypatch.setattr(solver, "WORK", 1.0)
+    rows, y = table(300, 2), np.arange(300) % 2
+    with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
+        model = Perceptron(time_limit=0.0, random_state=0, voted=True).fit(rows, y)
+    assert len(model.votes_) == model.certificate_.updates
+    assert np.isfinite(model.decision_function(rows)).all()
+
+
+def test_a_machine_is_averaged_or_voted():
+    with pytest.raises(ValueError, match="averaged and voted must not both be True"):
+        Perceptron(averaged=True, voted=True).fit(XOR, XOR_SIGN)
 
 
 def test_several_classes_are_one_against_the_rest():

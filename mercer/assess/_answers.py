@@ -1,0 +1,106 @@
+"""The rows behind an evaluation: true and predicted classes, scores, and samples drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.assess import rates
+from mercer.assess.bootstrap import Resampling
+from mercer.assess.calibration import Reliability, are_probabilities, squared_gaps
+from mercer.assess.ranking import Ranking, Roc, roc_curve
+
+Statistic = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """True and predicted classes as numbers below ``n_labels``, scores of shape (n, 1 or K)."""
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    weight: np.ndarray
+    n_labels: int
+    positive: int | None
+    scores: np.ndarray | None
+    n_bootstrap: int
+    seed: int
+
+    # ------------------------------------------------------------ the matrix
+    def confusion(self) -> np.ndarray:
+        """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
+        cells = self.truth * self.n_labels + self.predicted
+        sums = np.bincount(cells, self.weight, self.n_labels**2)
+        return sums.reshape(self.n_labels, self.n_labels)
+
+    @cached_property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distinct (cell of the matrix, weight), and how many rows each stands for."""
+        cell = self.truth * self.n_labels + self.predicted
+        found, sizes = np.unique(np.column_stack([cell, self.weight]), axis=0, return_counts=True)
+        return found[:, 0].astype(np.intp), found[:, 1], sizes
+
+    def draw_rates(self, rate: rates.Rate) -> np.ndarray:
+        """Return a rate of the matrix for all drawn samples."""
+        cells, weight, sizes = self._cells
+        K = self.n_labels
+        ones = np.ones(len(cells))
+        member = sp.csr_array((ones, cells, np.arange(len(cells) + 1)), (len(cells), K * K))
+        drawn = Resampling(cells // K, sizes, self.n_bootstrap, self.seed, K * K)
+        return drawn.values(lambda w: rate((w @ member).reshape(-1, K, K)), weight)
+
+    # ------------------------------------------------------------ scores
+    @property
+    def targets(self) -> np.ndarray:
+        """Which rows are of the class that a column of scores speaks of, shape (n, 1 or K)."""
+        if self.positive is not None:
+            return (self.truth == self.positive)[:, None]
+        return self.truth[:, None] == np.arange(self.n_labels)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the scores are probabilities."""
+        return self.scores is not None and are_probabilities(self.scores)
+
+    def rocs(self) -> tuple[Roc, ...]:
+        """Return the curve of each column of scores."""
+        assert self.scores is not None
+        columns = zip(self.scores.T, self.targets.T, strict=True)
+        return tuple(roc_curve(score, own, self.weight) for score, own in columns)
+
+    @cached_property
+    def score_statistics(self) -> dict[str, Statistic]:
+        """What is computed from the scores, by name, as functions of weights of shape (b, n)."""
+        if self.scores is None:
+            return {}
+        rankings = [Ranking(s, t) for s, t in zip(self.scores.T, self.targets.T, strict=True)]
+
+        def areas(w: np.ndarray) -> np.ndarray:
+            return np.column_stack([ranking.auc(w) for ranking in rankings])
+
+        found: dict[str, Statistic] = {"auc": lambda w: rates.mean_defined(areas(w))}
+        if self.positive is None:
+            found["auc_by_class"] = areas
+        if self.calibrated:
+            gaps = squared_gaps(self.scores, self.targets)
+            found["brier"] = lambda w: rates.ratio(w @ gaps, w.sum(axis=1))
+            found["ece"] = self.reliability.error
+        return found
+
+    @cached_property
+    def reliability(self) -> Reliability:
+        """Probabilities of the positive class, or of the class that has the largest."""
+        assert self.scores is not None
+        best = self.scores.argmax(axis=1)[:, None]
+        probability = np.take_along_axis(self.scores, best, axis=1)[:, 0]
+        return Reliability(probability, np.take_along_axis(self.targets, best, axis=1)[:, 0])
+
+    def draw_scores(self, name: str) -> np.ndarray:
+        """Return what is computed from the scores for all drawn samples."""
+        sizes = np.ones(len(self.truth), np.intp)
+        drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed)
+        return drawn.values(self.score_statistics[name], self.weight)

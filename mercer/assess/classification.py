@@ -1,0 +1,255 @@
+"""What is said of predicted classes: the confusion matrix and what follows from it and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.assess import rates
+from mercer.assess._answers import Answers
+from mercer.assess._tables import estimate, number
+from mercer.assess.bootstrap import Interval, percentiles
+from mercer.assess.calibration import Calibration
+from mercer.assess.ranking import Roc
+from mercer.plot import assessment as pictures
+from mercer.result import html_table, text_table
+
+SHOWN_CLASSES = 12  # tables of more classes would not be read
+CHEAP_DRAWS = 1e7  # values drawn for an interval that is printed without being asked for
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationEvaluation:
+    """What `evaluate` says of predicted classes.
+
+    Let n_κλ be the rows of class κ that were taken for λ. Recall is n_κκ / Σ_λ n_κλ, precision
+    n_κκ / Σ_λ n_λκ, F₁ their harmonic mean. What would be 0/0 is NaN, and ``notes`` says so; means
+    over classes leave it out.
+
+    Attributes
+    ----------
+    labels : array of shape (K,)
+        The classes, in the order of all arrays.
+    positive : object or None
+        The positive class; None if there are more than two and none was named.
+    confusion : array of shape (K, K)
+        n_κλ, rows are the truth (sums of weights).
+    accuracy, uar : float
+        Recognition rate Σ n_κκ / N, and the unweighted average of the recalls.
+    recall, precision, f1 : array of shape (K,)
+        Of each class.
+    macro_precision, macro_f1, mcc : float
+        Means over the classes, and Matthews' correlation of truth and prediction.
+    tpr, fpr, tnr, fnr, ppv, npv, fdr, fomr : float or array of shape (K,)
+        True and false positive and negative rates, predictive values, false discovery and false
+        omission rate: of the positive class, or of each class against the rest.
+    roc : Roc, tuple of Roc, or None
+        ``fpr``, ``tpr``, ``thresholds`` of the positive class, or of each class against the rest.
+    auc : float or None
+        Area under the curve, or the mean over the classes; ``auc_by_class`` holds each.
+    brier, ece, calibration
+        If the scores are probabilities: mean Σ(p − 1[y])², expected calibration error and the
+        bins (``edges, weight, predicted, observed``), for the positive class, or for the class
+        with the largest probability.
+    notes : tuple of str
+        What is undefined, and why.
+    n_rows : int
+        The number of rows.
+
+    Examples
+    --------
+    >>> from mercer.assess import evaluate
+    >>> result = evaluate(["a", "a", "a", "b"], ["a", "a", "b", "b"])
+    >>> result.accuracy, result.recall.round(3).tolist(), result.confusion.tolist()
+    (0.75, [0.667, 1.0], [[2.0, 1.0], [0.0, 1.0]])
+    """
+
+    labels: np.ndarray
+    positive: Any
+    confusion: np.ndarray
+    n_rows: int
+    accuracy: float
+    uar: float
+    recall: np.ndarray
+    precision: np.ndarray
+    f1: np.ndarray
+    macro_precision: float
+    macro_f1: float
+    mcc: float
+    tpr: Any
+    fpr: Any
+    tnr: Any
+    fnr: Any
+    ppv: Any
+    npv: Any
+    fdr: Any
+    fomr: Any
+    notes: tuple[str, ...]
+    _answers: Answers = field(repr=False)
+    roc: Roc | tuple[Roc, ...] | None = None
+    auc: float | None = None
+    auc_by_class: np.ndarray | None = None
+    brier: float | None = None
+    ece: float | None = None
+    calibration: Calibration | None = None
+
+    @classmethod
+    def of(cls, labels: np.ndarray, answers: Answers) -> ClassificationEvaluation:
+        """Evaluate answers."""
+        C, positive = answers.confusion(), answers.positive
+        found = {name: _plain(rate(C)) for name, rate in rates.table(positive).items()}
+        found |= _from_scores(answers)
+        return cls(
+            labels=_frozen(labels),
+            positive=None if positive is None else labels[positive],
+            confusion=_frozen(C),
+            n_rows=len(answers.truth),
+            notes=tuple(_notes(labels, C, found)),
+            _answers=answers,
+            **found,
+        )
+
+    def interval(self, name: str, level: float = 0.95) -> Interval:
+        """Return a confidence interval of a rate, or of each entry of an array of rates.
+
+        Rows are drawn again with replacement, as many from each true class as it has, and the
+        middle share ``level`` of the values is taken (percentiles of the stratified bootstrap).
+        A rate of exactly 0 or 1 has an interval of length 0, which few rows do not justify.
+
+        Parameters
+        ----------
+        name : str
+            The name of an attribute, such as "accuracy", "recall" or "auc".
+        level : float, default=0.95
+            The confidence.
+        """
+        return percentiles(self.draws(name), level)
+
+    def draws(self, name: str) -> np.ndarray:
+        """Return the values of a rate in the drawn samples, shape (n_bootstrap, …)."""
+        known = rates.table(self._answers.positive)
+        if self.n_bootstrap == 0:
+            raise ValueError("n_bootstrap is 0: there are no samples to draw intervals from")
+        if name in known:
+            return self._answers.draw_rates(known[name])
+        if name not in self._answers.score_statistics:
+            names = sorted([*known, *self._answers.score_statistics])
+            raise ValueError(f"there is no interval of {name!r}; there are those of {names}")
+        return self._answers.draw_scores(name)
+
+    @property
+    def n_bootstrap(self) -> int:
+        """How many samples intervals are drawn from."""
+        return self._answers.n_bootstrap
+
+    # ------------------------------------------------------------ for people
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the table: a name and a text."""
+        costs = len(self.labels) ** 2 * self.n_bootstrap
+        for name in ("accuracy", "uar", "macro_precision", "macro_f1", "mcc"):
+            yield name.replace("_", " "), estimate(self, name, 0 < costs <= CHEAP_DRAWS)
+        costs = self.n_rows * self.n_bootstrap * len(self.labels)
+        for name in ("auc", "brier", "ece"):
+            if getattr(self, name) is not None:
+                yield name, estimate(self, name, 0 < costs <= CHEAP_DRAWS)
+        if self.positive is not None:
+            names = ("tpr", "fpr", "tnr", "fnr", "ppv", "npv")
+            yield f"{self.positive}", ", ".join(f"{n} {number(getattr(self, n))}" for n in names)
+        yield from self._class_rows()
+        yield from (("note", note) for note in self.notes)
+
+    def _class_rows(self) -> Iterator[tuple[str, str]]:
+        if len(self.labels) > SHOWN_CLASSES:
+            return
+        for i, label in enumerate(self.labels):
+            told = " ".join(f"{n} {number(getattr(self, n)[i])}" for n in _BY_CLASS)
+            counts = " ".join(number(v) for v in self.confusion[i])
+            yield f"class {label}", f"{told}, taken for: {counts}"
+
+    def _about(self) -> str:
+        return f"{self.n_rows} rows, {len(self.labels)} classes"
+
+    def __str__(self) -> str:
+        return text_table("evaluation", self.rows(), self._about())
+
+    def _repr_html_(self) -> str:
+        return html_table("evaluation", self.rows(), self._about())
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the confusion matrix, and with scores the ROC curves and the calibration.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, default=None
+            One for each picture; None makes a new figure.
+
+        Returns
+        -------
+        array of matplotlib Axes
+        """
+        count = 1 + (self.roc is not None) + (self.calibration is not None)
+        axes = pictures.row_of_axes(count, axes)
+        pictures.confusion(self.confusion, self.labels, ax=axes[0])
+        if self.roc is not None:
+            pictures.roc(self._curves(), ax=axes[1])
+        if self.calibration is not None:
+            pictures.calibration(self.calibration, ax=axes[2])
+        return axes
+
+    def _curves(self) -> dict[str, Roc]:
+        """Return the curves by what stands beside them."""
+        if isinstance(self.roc, Roc):
+            return {f"{self.positive}, area {number(self.auc)}": self.roc}
+        return {
+            f"{label}, area {number(area)}": curve
+            for label, area, curve in zip(self.labels, self._areas(), self.roc or (), strict=True)
+        }
+
+    def _areas(self) -> np.ndarray:
+        return np.zeros(0) if self.auc_by_class is None else self.auc_by_class
+
+
+_BY_CLASS = ("recall", "precision", "f1")
+
+
+def _from_scores(answers: Answers) -> dict[str, Any]:
+    if answers.scores is None:
+        return {}
+    weight = answers.weight[None]
+    found: dict[str, Any] = {
+        name: _plain(statistic(weight)[0]) for name, statistic in answers.score_statistics.items()
+    }
+    curves = answers.rocs()
+    found["roc"] = curves if answers.positive is None else curves[0]
+    if answers.calibrated:
+        found["calibration"] = answers.reliability.bins(answers.weight)
+    return found
+
+
+def _notes(labels: np.ndarray, C: np.ndarray, found: dict[str, Any]) -> Iterator[str]:
+    """Yield what is undefined."""
+    reasons = {
+        "recall": "no row is of this class",
+        "precision": "no row was taken for it",
+        "f1": "it occurs neither in the truth nor in the predictions",
+    }
+    for name, reason in reasons.items():
+        for label in labels[np.isnan(found[name])]:
+            yield f"the {name} of {label} is 0/0: {reason}; means over classes leave it out"
+    if np.isnan(found["mcc"]):
+        yield "mcc is 0/0: all rows are of one class, or were taken for one"
+    if found.get("auc") is not None and np.isnan(found.get("auc_by_class", found["auc"])).any():
+        yield "an auc is 0/0: it needs rows of the class and rows of another"
+
+
+def _plain(value: np.ndarray) -> Any:
+    return float(value) if np.ndim(value) == 0 else _frozen(value)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array = np.array(array)
+    array.flags.writeable = False
+    return array

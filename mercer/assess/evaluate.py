@@ -1,0 +1,214 @@
+"""One call for predictions of any kind."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer._estimator import check_weights
+from mercer.assess._answers import Answers
+from mercer.assess.classification import ClassificationEvaluation
+from mercer.assess.regression import RegressionEvaluation, Residuals
+
+LARGEST_LABEL = 2.0**53  # beyond, all floats are whole: that says nothing about classes
+
+
+def evaluate(
+    y: Any,
+    prediction: Any,
+    scores: Any = None,
+    *,
+    labels: Any = None,
+    sample_weight: Any = None,
+    positive: Any = None,
+    n_bootstrap: int = 1000,
+    random_state: Any = 0,
+) -> ClassificationEvaluation | RegressionEvaluation:
+    """Say how good predictions are: rates, curves and calibration of classes, errors of numbers.
+
+    Numbers that are not all whole, in y or in the prediction, are read as regression; all else is
+    classes. ``scores``, ``labels`` or ``positive`` always mean classes.
+
+    Parameters
+    ----------
+    y, prediction : array of shape (n,)
+        The truth and what was predicted.
+    scores : array of shape (n,) or (n, K), default=None
+        Decision values or probabilities: of the positive class, or a column for each label.
+        If they lie in [0, 1] (and the columns add up to 1) they are taken for probabilities.
+    labels : list, default=None
+        The classes and their order; None means those of y and the prediction, sorted.
+    sample_weight : array of shape (n,), default=None
+        Weights of the rows.
+    positive : label, default=None
+        The positive class; None is the second of two. With more than two, naming one means "this
+        one against the rest" for the rates tpr, fpr, …, and for the scores.
+    n_bootstrap : int, default=1000
+        How many samples are drawn for intervals.
+    random_state : int, RandomState instance or None, default=0
+        Decides the drawn samples.
+
+    Returns
+    -------
+    ClassificationEvaluation or RegressionEvaluation
+        Prints as a table; ``interval("accuracy")`` is a confidence interval, ``plot()`` draws.
+
+    See Also
+    --------
+    mercer.cross_validate, mercer.learning_curve : Scores over folds and sizes.
+
+    Examples
+    --------
+    >>> from mercer.assess import evaluate
+    >>> result = evaluate([0, 0, 1, 1, 1], [0, 1, 1, 1, 0], scores=[0.1, 0.6, 0.7, 0.9, 0.4])
+    >>> result.accuracy, round(result.tpr, 3), result.fpr, round(result.auc, 3)
+    (0.6, 0.667, 0.5, 0.833)
+    >>> low, high = result.interval("accuracy")
+    >>> low <= result.accuracy <= high
+    True
+    """
+    y, prediction = _column(y, "y"), _column(prediction, "prediction")
+    if len(y) != len(prediction) or not len(y):
+        raise ValueError(
+            f"y and prediction must have one entry for each row; got {len(y)} and {len(prediction)}"
+        )
+    weight = check_weights(sample_weight, len(y))
+    draws = {"n_bootstrap": _count(n_bootstrap), "seed": _seed(random_state)}
+    if scores is None and labels is None and positive is None and _is_regression(y, prediction):
+        return evaluate_numbers(y, prediction, weight, **draws, notes=_reading(y))
+    return evaluate_classes(y, prediction, scores, labels, positive, weight, **draws)
+
+
+def evaluate_numbers(
+    y: np.ndarray,
+    prediction: np.ndarray,
+    weight: np.ndarray,
+    n_bootstrap: int,
+    seed: int,
+    notes: tuple[str, ...] = (),
+) -> RegressionEvaluation:
+    """Evaluate predicted numbers."""
+    y, prediction = y.astype(np.float64), prediction.astype(np.float64)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(y - prediction).all():
+            raise ValueError("y − prediction overflows: rescale both")
+    return RegressionEvaluation.of(Residuals(y, prediction, weight, n_bootstrap, seed), notes)
+
+
+def evaluate_classes(
+    y: np.ndarray,
+    prediction: np.ndarray,
+    scores: Any,
+    labels: Any,
+    positive: Any,
+    weight: np.ndarray,
+    n_bootstrap: int,
+    seed: int,
+) -> ClassificationEvaluation:
+    """Evaluate predicted classes."""
+    known = _labels(y, prediction, labels)
+    truth, predicted = (
+        _codes(v, known, name) for v, name in ((y, "y"), (prediction, "prediction"))
+    )
+    place = _place(positive, known)
+    columns = _score_columns(scores, len(y), len(known), place)
+    answers = Answers(truth, predicted, weight, len(known), place, columns, n_bootstrap, seed)
+    return ClassificationEvaluation.of(known, answers)
+
+
+# ---------------------------------------------------------------- what was given
+def _column(values: Any, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must have one entry for each row, shape (n,); got shape {array.shape}: "
+            f"evaluate several targets one by one"
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    return array
+
+
+def _whole(values: np.ndarray) -> bool:
+    if values.dtype.kind != "f":
+        return values.dtype.kind in "biu"
+    exact = np.abs(values) <= LARGEST_LABEL
+    return bool((exact & (values == np.round(values))).all())
+
+
+def _is_regression(y: np.ndarray, prediction: np.ndarray) -> bool:
+    numbers = all(side.dtype.kind in "biuf" for side in (y, prediction))
+    return numbers and not (_whole(y) and _whole(prediction))
+
+
+def _reading(y: np.ndarray) -> tuple[str, ...]:
+    """Say how targets were read that could have been classes."""
+    note = "y has two values, the prediction more: read as numbers; probabilities go to scores"
+    return (note,) if _whole(y) and len(np.unique(y)) == 2 else ()
+
+
+def _labels(y: np.ndarray, prediction: np.ndarray, labels: Any) -> np.ndarray:
+    if (y.dtype.kind in "biuf") != (prediction.dtype.kind in "biuf"):
+        raise TypeError(
+            f"y and prediction must hold labels of one kind; got {y.dtype} and {prediction.dtype}"
+        )
+    if labels is None:
+        return np.unique(np.concatenate([y, prediction]))
+    known = _column(labels, "labels")
+    if len(np.unique(known)) != len(known) or not len(known):
+        raise ValueError(f"labels must be distinct classes, at least one; got {known.tolist()}")
+    return known
+
+
+def _codes(values: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
+    """Return the places of values among the labels."""
+    order = np.argsort(labels)
+    places = np.searchsorted(labels, values, sorter=order)
+    codes = order[np.minimum(places, len(labels) - 1)]
+    strange = values[labels[codes] != values]
+    if len(strange):
+        raise ValueError(
+            f"{name} holds {strange[0]!r}, which is not among the labels {labels.tolist()}"
+        )
+    return codes
+
+
+def _place(positive: Any, labels: np.ndarray) -> int | None:
+    if positive is None:
+        return len(labels) - 1 if len(labels) <= 2 else None
+    found = np.flatnonzero(labels == positive)
+    if len(found) != 1:
+        raise ValueError(f"positive must be one of the labels {labels.tolist()}; got {positive!r}")
+    return int(found[0])
+
+
+def _score_columns(scores: Any, n: int, n_labels: int, positive: int | None) -> np.ndarray | None:
+    """Return the scores of the positive class, shape (n, 1), or of all classes, (n, K)."""
+    if scores is None:
+        return None
+    array = np.asarray(scores, dtype=np.float64)
+    wanted = [(n, n_labels)] if positive is None else [(n,), (n, 1), (n, n_labels)]
+    if array.shape not in wanted or not np.isfinite(array).all():
+        shapes = " or ".join(map(str, wanted))
+        raise ValueError(
+            f"scores must be finite, of shape {shapes} for {n_labels} labels; got {array.shape}"
+            f"{'' if np.isfinite(array).all() else ' with NaN or infinity'}"
+        )
+    if positive is None:
+        return array
+    return array.reshape(n, -1)[:, [positive]] if array.size > n else array.reshape(n, 1)
+
+
+def _count(n_bootstrap: Any) -> int:
+    if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, Integral) or n_bootstrap < 0:
+        raise ValueError(f"n_bootstrap must be an integer ≥ 0; got {n_bootstrap!r}")
+    return int(n_bootstrap)
+
+
+def _seed(random_state: Any) -> int:
+    return int(check_random_state(random_state).randint(2**31 - 1))
