@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from mercer._array import n_threads, parse_memory, ranges, run_tiles
+from mercer.spectral._row_loops import add_gram_times_vector
 
 TILE_BYTES = 2**21  # of a centred tile: it stays in the cache between its uses
 LARGE_SUM = 10**6  # entries; larger sums are not kept once for each thread
@@ -32,7 +33,7 @@ class Moments(NamedTuple):
     def about(cls, mean: np.ndarray, squares: float, n: int, scatter: Any = None) -> Moments:
         """Return the moments; ‖X‖² is that of the centred rows and of the means."""
         squares = max(squares, 0.0)
-        return cls(mean, squares, squares + n * float(mean @ mean), scatter)
+        return cls(mean, squares, squares + n * float(np.vdot(mean, mean)), scatter)
 
 
 def moments(X: Any) -> Moments:
@@ -45,7 +46,8 @@ def moments(X: Any) -> Moments:
     if sp.issparse(X):
         mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n
         values = X.data.astype(np.float64, copy=False)
-        return Moments.about(mean, float(np.vdot(values, values)) - n * float(mean @ mean), n)
+        squares = float(np.vdot(values, values)) - n * float(np.vdot(mean, mean))
+        return Moments.about(mean, squares, n)
     first = X[0].astype(np.float64)
 
     def add(rows: slice, total: np.ndarray) -> None:
@@ -55,7 +57,7 @@ def moments(X: Any) -> Moments:
 
     sums = _sum_over(_tiles(X.shape), add, (d + 1,))
     shift = sums[:d] / n
-    return Moments.about(first + shift, float(sums[d] - n * (shift @ shift)), n)
+    return Moments.about(first + shift, float(sums[d]) - n * float(np.vdot(shift, shift)), n)
 
 
 def scatter_moments(X: np.ndarray) -> Moments:
@@ -75,8 +77,10 @@ def scatter_moments(X: np.ndarray) -> Moments:
 
     sums = _sum_over(_gram_tiles(X.shape), add, (d + 1, d))
     shift, S = sums[d] / n, sums[:d]
-    _quietly(np.subtract, S, n * np.multiply.outer(shift, shift), S)
-    if n * float(shift @ shift) > FAR_OFF * float(np.trace(S)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        S -= np.multiply.outer(n * shift, shift)
+        is_far_off = n * float(np.vdot(shift, shift)) > FAR_OFF * float(np.trace(S))
+    if is_far_off:
         mean = moments(X).mean
         S = Centered(X, mean, False).gram()
         return Moments.about(mean, float(np.trace(S)), n, S)
@@ -108,11 +112,16 @@ class Centered:
         return part.T if self.transposed else part
 
     def for_many_passes(self) -> Centered:
-        """Return the same, centred once for all if that copy is small enough."""
+        """Return the same as an array with rows of its own, if that copy is small enough."""
         if self.X.size * 8 > COPY_SHARE * parse_memory(None):
             return self
-        X = np.subtract(self.X, self.mean, dtype=np.float64, order="C")
-        return Centered(X, None, self.transposed)
+        A = np.empty(self.shape)
+
+        def fill(rows: slice, worker: int) -> None:
+            A[rows] = self.tile(rows)
+
+        run_tiles(fill, self._tiles(), n_threads())
+        return Centered(A, None, False)
 
     def gram(self, V: np.ndarray | None = None) -> np.ndarray:
         """Return AᵀA, or (A V)ᵀ(A V)."""
@@ -147,7 +156,10 @@ class Centered:
 
         def add(rows: slice, total: np.ndarray) -> None:
             B = self.tile(rows)
-            total += B.T @ (B @ V)
+            if V.ndim == 1 and B.flags.c_contiguous:
+                add_gram_times_vector(B, V, total)
+            else:
+                total += B.T @ (B @ V)
 
         return _sum_over(self._tiles(), add, V.shape)
 
@@ -157,10 +169,10 @@ class Centered:
         parts = [np.empty((0, p)) for _ in range(workers)]
 
         def reduce(rows: slice, worker: int) -> None:
-            parts[worker] = np.linalg.qr(np.vstack([parts[worker], self.tile(rows)]), mode="r")
+            parts[worker] = triangle_of(np.vstack([parts[worker], self.tile(rows)]))
 
         run_tiles(reduce, _tiles(self.shape, at_least=TALL * p), workers)
-        return np.linalg.qr(np.vstack(parts), mode="r")
+        return triangle_of(np.vstack(parts))
 
     def residual_squares(self, V: np.ndarray) -> np.ndarray:
         """Return ‖a − V Vᵀa‖² of each row of A, shape (m,)."""
@@ -255,6 +267,11 @@ class SparseCentered(Centered):
     def _down(self, U: np.ndarray) -> np.ndarray:
         """Return (X − 1 meanᵀ)ᵀ U."""
         return np.asarray(self.X.T @ U) - np.multiply.outer(self.mean, U.sum(axis=0))
+
+
+def triangle_of(A: np.ndarray) -> np.ndarray:
+    """Return R of A = QR."""
+    return np.asarray(np.linalg.qr(A, mode="r"))
 
 
 def _operator(apply: Callable[[np.ndarray], np.ndarray], p: int) -> LinearOperator:

@@ -2,9 +2,9 @@
 
 A product with a table in the cache or with a sparse one costs nearly as much for each vector of a
 block as for a single one. A Lanczos run (ARPACK) then needs several times fewer vectors than a
-block method, but it can miss copies of a repeated eigenvalue. A few products with a random block
-that is free of what was found would show them; then, or where ARPACK gives up, the block method
-of the library takes over.
+block method, but it can miss copies of a repeated eigenvalue. A few steps more, from a random
+vector free of what was found, would show them; then, or where ARPACK gives up, the block method of
+the library takes over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mercer.solvers import symmetric_eigenpairs
 
 SAFETY = 0.1  # the run aims at this share of the tolerance
 RESTARTS = 100
-PROBES, PROBE_PASSES = 6, 3
+PROBE_STEPS = 8
 LARGER = 1e-6  # relative: a quotient of the probe above the last eigenvalue that was found
 
 
@@ -47,12 +47,23 @@ def _by_blocks(G: LinearOperator, k: int, tolerance: float) -> tuple[np.ndarray,
 
 
 def missed_size(G: LinearOperator, P: np.ndarray, rng: np.random.Generator) -> float:
-    """Return a lower bound of the largest eigenvalue of G outside of the span of P."""
+    """Return a lower bound of the largest eigenvalue of G outside of the span of P.
+
+    A few Lanczos steps from a random vector: the largest Ritz value.
+    """
     rest = deflated(G, P)
-    block = rng.standard_normal((G.shape[0], PROBES))
-    for _ in range(PROBE_PASSES):
-        block = np.linalg.qr(rest @ block)[0]
-    return float(np.linalg.eigvalsh(block.T @ (rest @ block))[-1])
+    Q = np.zeros((G.shape[0], PROBE_STEPS + 1))
+    T = np.zeros((PROBE_STEPS, PROBE_STEPS))
+    v = rng.standard_normal(G.shape[0])
+    for j in range(PROBE_STEPS):
+        v = v - Q @ (Q.T @ v)
+        length = float(np.linalg.norm(v))
+        if length == 0.0:
+            break
+        Q[:, j] = v / length
+        v = rest @ Q[:, j]
+        T[:, j] = (Q.T @ v)[:PROBE_STEPS]
+    return float(np.linalg.eigvalsh(T, UPLO="U")[-1])
 
 
 def deflated(G: LinearOperator, P: np.ndarray) -> LinearOperator:

@@ -122,8 +122,7 @@ def principal_axes(
     elif is_formed(route, X.shape, k):
         pairs = _by_matrix(A, k, floor, about.scatter)
     else:
-        A = A.for_many_passes()
-        pairs = _by_products(A, int(k or 0), floor, tolerance, random_state)
+        pairs = _by_products(A.for_many_passes(), int(k or 0), floor, tolerance, random_state)
     return _finish(A, _above(pairs, floor), choose, about.squares, tolerance)
 
 
@@ -215,7 +214,7 @@ def _finish(
     k = choose(pairs.singular)
     vectors, singular, operator = pairs.vectors[:, :k], pairs.singular[:k], pairs.operator
     if A.transposed:
-        vectors = orthonormal(A.times(vectors) / singular, singular)
+        vectors = orthonormal(A.times(vectors / singular), singular)
         operator = A.covariance_operator()
     vectors = fix_signs(vectors)
     left = pairs.singular[k:]

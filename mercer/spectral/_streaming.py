@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.spectral._centered import centered, moments
+from mercer.spectral._centered import centered, moments, triangle_of
 
 EXACT_UP_TO = 2000  # columns: all d×d figures are kept
 SPARE = 10  # rows of a cut factor beyond twice the components: later batches may need them
@@ -54,7 +54,7 @@ class Factor(NamedTuple):
         if len(self.F) <= 2 * most:
             return self
         if most == d:
-            return self._replace(F=np.linalg.qr(self.F, mode="r"))
+            return self._replace(F=triangle_of(self.F))
         return self._cut_to(most)
 
     def _cut_to(self, most: int) -> Factor:

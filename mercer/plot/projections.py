@@ -1,0 +1,218 @@
+"""Projections: how much each component holds, where the rows lie, what the components weigh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.plot._axes import BLUE, INK, ORANGE, SURFACE, axes_for, clean, name
+
+# eight of Okabe and Ito and two more, in an order that keeps the first few far apart
+PALETTE = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+    "#56B4E9", "#000000", "#882255", "#999999", "#B8A800",
+]  # fmt: skip
+MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+DIVERGING = "PuOr"
+MOST_LABELS = len(PALETTE) * len(MARKERS)  # pairs of a colour and a marker
+MOST_INTEGERS = 12  # more distinct integers than this are values, not labels
+MOST_BARS = 40  # of a scree plot; more are drawn as a line
+MOST_ARROWS = 12  # features; more are drawn as a table of colours
+
+
+def scree(model: Any, *, ax: Any = None) -> Any:
+    """Draw the share of the variance of each component, and their sum.
+
+    Of a model that has eigenvalues but no shares (such as scaling of distances that are not
+    Euclidean) the eigenvalues are drawn, the negative ones in another colour.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        `PCA`, `KernelPCA`, or anything else with ``explained_variance_ratio_`` or
+        ``eigenvalues_``.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import PCA, plot
+    >>> ax = plot.scree(PCA().fit(load_iris().data))  # doctest: +SKIP
+    """
+    shares = getattr(model, "explained_variance_ratio_", None)
+    values = getattr(model, "eigenvalues_", None) if shares is None else shares
+    if values is None:
+        raise TypeError(
+            "model must be fitted and have explained_variance_ratio_ or eigenvalues_; got "
+            f"{type(model).__name__}"
+        )
+    values = np.asarray(values, dtype=np.float64)
+    ax = axes_for(ax)
+    if shares is None:
+        _draw_bars(ax, values, "eigenvalue")
+    else:
+        _draw_shares(ax, values)
+    clean(ax)
+    ax.set_xlabel("component", color=INK)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlim(0.3, len(values) + 0.7)
+    return ax
+
+
+def _draw_shares(ax: Any, shares: np.ndarray) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    _draw_bars(ax, shares, "share of the variance", label="each")
+    total = np.cumsum(shares)
+    few = len(shares) <= MOST_BARS
+    ax.plot(
+        np.arange(1, len(shares) + 1), total, color=ORANGE, linewidth=1.8,
+        marker="o" if few else "", markersize=4, label="together",
+    )  # fmt: skip
+    ax.set_ylim(0.0, 1.05)
+    ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+    ax.legend(frameon=False, labelcolor=INK, loc="center right")
+
+
+def _draw_bars(ax: Any, values: np.ndarray, what: str, label: str | None = None) -> None:
+    position = np.arange(1, len(values) + 1)
+    colors = np.where(values < 0, ORANGE, BLUE)
+    width = 0.7 if len(values) <= MOST_BARS else 1.0
+    ax.bar(position, values, width=width, color=colors, label=label)
+    if (values < 0).any():
+        ax.axhline(0.0, color=INK, linewidth=0.8)
+    ax.set_ylabel(what, color=INK)
+
+
+# ---------------------------------------------------------------- rows
+def embedding(
+    Z: Any,
+    X: Any = None,
+    color: Any = None,
+    *,
+    components: tuple[int, int] = (0, 1),
+    ax: Any = None,
+) -> Any:
+    """Draw rows by two of their coordinates, coloured by label or by value.
+
+    Labels (texts, booleans, up to twelve integers) have a colour and a marker each and a legend,
+    values a colour bar.
+
+    Parameters
+    ----------
+    Z : array of shape (n, k) or fitted model
+        Coordinates; or a model whose ``transform(X)`` they are, or its ``embedding_`` if there is
+        no X.
+    X : array of shape (n, d), default=None
+        The rows, if Z is a model.
+    color : array of shape (n,), default=None
+        Labels or values.
+    components : pair of int, default=(0, 1)
+        Which coordinates.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import PCA, plot
+    >>> iris = load_iris()
+    >>> labels = iris.target_names[iris.target]
+    >>> ax = plot.embedding(PCA(2).fit(iris.data), iris.data, labels)  # doctest: +SKIP
+    """
+    model = Z if hasattr(Z, "transform") or hasattr(Z, "embedding_") else None
+    points = _plane(_coordinates(Z, X), components)
+    color = None if color is None else _colors(color, len(points))
+    ax = axes_for(ax, width=6.4 if color is not None else 6.0)
+    if color is None:
+        _draw_dots(ax, points, c=BLUE)
+    elif _are_labels(color):
+        _draw_labels(ax, points, color)
+    else:
+        dots = _draw_dots(ax, points, c=color.astype(np.float64), cmap=SURFACE)
+        ax.figure.colorbar(dots, ax=ax, pad=0.02).outline.set_visible(False)
+    clean(ax, grid=None)
+    ax.set_xlabel(component_name(model, components[0]), color=INK)
+    ax.set_ylabel(component_name(model, components[1]), color=INK)
+    ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def _coordinates(Z: Any, X: Any) -> np.ndarray:
+    if X is not None:
+        if not hasattr(Z, "transform"):
+            raise TypeError(
+                f"X is given, so Z must be a model with transform; got {type(Z).__name__}"
+            )
+        Z = Z.transform(X)
+    elif hasattr(Z, "embedding_"):
+        Z = Z.embedding_
+    elif hasattr(Z, "transform"):
+        raise TypeError(f"X must be given: {type(Z).__name__} does not keep its training rows")
+    points = np.asarray(Z, dtype=np.float64)
+    if points.ndim != 2:
+        raise ValueError(f"Z must have shape (n, k); got {points.shape}")
+    return points
+
+
+def _plane(points: np.ndarray, components: tuple[int, int]) -> np.ndarray:
+    k = points.shape[1]
+    if len(components) != 2 or not all(0 <= c < k for c in components):
+        raise ValueError(
+            f"components must be two numbers from 0 to {k - 1}, the coordinates there are; got "
+            f"{tuple(components)}"
+        )
+    return points[:, list(components)]
+
+
+def _colors(color: Any, n: int) -> np.ndarray:
+    values = np.asarray(color)
+    if values.shape != (n,):
+        raise ValueError(f"color must have one value for each of {n} rows; got {values.shape}")
+    return values
+
+
+def _are_labels(values: np.ndarray) -> bool:
+    if values.dtype.kind in "iu":
+        return len(np.unique(values)) <= MOST_INTEGERS
+    return values.dtype.kind != "f"
+
+
+def _draw_dots(ax: Any, points: np.ndarray, **style: Any) -> Any:
+    size = float(np.clip(6000 / max(len(points), 1), 6, 30))
+    return ax.scatter(*points.T, **{"s": size, "alpha": 0.8, "linewidths": 0, **style})
+
+
+def _draw_labels(ax: Any, points: np.ndarray, labels: np.ndarray) -> None:
+    labels = labels.astype(str) if labels.dtype == object else labels
+    known, which = np.unique(labels, return_inverse=True)
+    if len(known) > MOST_LABELS:
+        raise ValueError(
+            f"color has {len(known)} labels, and no more than {MOST_LABELS} can be told apart"
+        )
+    for i, label in enumerate(known):
+        _draw_dots(
+            ax, points[which == i], c=PALETTE[i % len(PALETTE)], label=name(str(label)),
+            marker=MARKERS[(i + i // len(PALETTE)) % len(MARKERS)],
+        )  # fmt: skip
+    ax.legend(
+        frameon=False, labelcolor=INK, loc="upper left", bbox_to_anchor=(1.0, 1.0),
+        ncols=1 + (len(known) - 1) // 16,
+    )  # fmt: skip
+
+
+def component_name(model: Any, i: int) -> str:
+    """Return the name of a component, with its share of the variance if that is known."""
+    shares = getattr(model, "explained_variance_ratio_", None)
+    share = f" ({shares[i]:.1%})" if shares is not None and i < len(shares) else ""
+    return f"component {i + 1}{share}"
