@@ -1,0 +1,10 @@
+"""Bayes' rule with Gaussians: densities, classifiers, mixtures and EM."""
+
+from mercer.bayes._em import em
+from mercer.bayes.classifier import GaussianBayes
+from mercer.bayes.gaussian import Gaussian
+from mercer.bayes.mixture import GMM
+from mercer.bayes.prior import NormalInverseWishart
+from mercer.bayes.table import JointTable
+
+__all__ = ["GMM", "Gaussian", "GaussianBayes", "JointTable", "NormalInverseWishart", "em"]

@@ -1,0 +1,198 @@
+"""Covariances of Gaussians in which a column depends on the k columns before it, or on all.
+
+A *full* one is its Cholesky factor L, Σ = LLᵀ. A *banded* one is the factorisation of the density,
+p(x) = Π p(x_j | x_{j−k}, …, x_{j−1}): rows u_j with y_j = Σ_l u_jl x_{j−l} independent of variance
+1, so that the precision is UᵀU with a band U. Both whiten rows, and both are fitted to moments
+whose diagonal has a floor and whose other entries are shrunk by a factor 1 − s.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from mercer._array import ranges
+
+FLOOR = 1e-9  # the least variance, in the units of the columns
+SINGULAR = 1e-10  # share of a variance that is left when other columns are known
+WINDOWS = 2**20  # numbers in windows that are solved at once
+
+
+class Moments(NamedTuple):
+    """Second moments of centred rows: all of them (d, d), or those of lags 0 … k (d, k + 1)."""
+
+    values: np.ndarray
+    full: bool
+    shrinkage: float = 0.0
+
+    @classmethod
+    def of(cls, rows: np.ndarray, weight: np.ndarray, count: float, order: int) -> Moments:
+        """Return Σ w x xᵀ / count, with lags up to the order."""
+        d = rows.shape[1]
+        if order >= d - 1:
+            return cls((rows.T * weight) @ rows / count, True)
+        values = np.zeros((d, order + 1))
+        for lag in range(order + 1):
+            values[lag:, lag] = weight @ (rows[:, lag:] * rows[:, : d - lag]) / count
+        return cls(values, False)
+
+    def independent(self) -> Moments:
+        """Return the moments of independent columns of variance 1."""
+        d = len(self.values)
+        values = np.zeros_like(self.values)
+        values[np.arange(d), np.arange(d) if self.full else 0] = 1.0
+        return self._replace(values=values)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The diagonal, never below its floor."""
+        own = np.diagonal(self.values) if self.full else self.values[:, 0]
+        return np.maximum(own, FLOOR)
+
+    def correlations(self) -> np.ndarray:
+        """Return the other entries in units of the deviations, shrunk; 1 on the diagonal."""
+        s = np.sqrt(self.variances)
+        keep = 1.0 - self.shrinkage
+        if self.full:
+            R = keep * self.values / s[:, None] / s
+            np.fill_diagonal(R, 1.0)
+            return R
+        R = keep * self.values / s[:, None] / lagged(s, self.values.shape[1] - 1)
+        R[:, 0] = 1.0
+        return R
+
+    def intensity(self, rows: np.ndarray, weight: np.ndarray) -> float:
+        """Return the shrinkage towards independent columns of least expected squared error.
+
+        It is Σ Var(r) / Σ r² over the correlations r, as Ledoit and Wolf (2004) and Schäfer and
+        Strimmer (2005) have it, and at least the weight of one row.
+        """
+        n = float(weight.sum())
+        Z = rows / np.sqrt(self.variances)
+        R = self.correlations()
+        if self.full:
+            squares = float(np.sum(R**2)) - len(R)
+            fourth = np.sum(Z**2, axis=1) ** 2 - np.sum(Z**4, axis=1)
+        else:
+            squares = float(np.sum(R[:, 1:] ** 2))
+            fourth = sum(
+                np.sum((Z[:, lag:] * Z[:, :-lag]) ** 2, axis=1) for lag in range(1, R.shape[1])
+            )
+        error = (float(np.sum(weight * fourth)) / n - squares) / n
+        return float(np.clip(error / squares if squares > 0 else 1.0, min(1.0, 1.0 / n), 1.0))
+
+    def factor(self) -> np.ndarray | None:
+        """Return L or U, or None if columns determine others."""
+        return full_factor(self) if self.full else band_factor(self)
+
+    def misfit(self, factor: np.ndarray) -> float:
+        """Return by how much the model of a factor misses these moments, in their units."""
+        s = np.sqrt(self.variances)
+        if self.full:
+            L = factor / s[:, None]
+            return float(np.abs(L @ L.T - self.correlations()).max())
+        return _band_misfit(self.correlations(), factor * lagged(s, factor.shape[1] - 1))
+
+
+def lagged(values: np.ndarray, order: int) -> np.ndarray:
+    """Return values_{j−l}, shape (d, order + 1); the first where there is none before."""
+    return values[np.maximum(np.arange(len(values))[:, None] - np.arange(order + 1), 0)]
+
+
+def inside(d: int, order: int) -> np.ndarray:
+    """Return where j − l ≥ 0, shape (d, order + 1)."""
+    return np.arange(d)[:, None] >= np.arange(order + 1)
+
+
+def full_factor(moments: Moments) -> np.ndarray | None:
+    """Return the Cholesky factor L of the covariance."""
+    try:
+        L = cholesky(moments.correlations(), lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    if np.diagonal(L).min() ** 2 < SINGULAR:
+        return None
+    return L * np.sqrt(moments.variances)[:, None]
+
+
+def band_factor(moments: Moments) -> np.ndarray | None:
+    """Return U: the last row of the inverse Cholesky factor of each window of k + 1 columns."""
+    R = moments.correlations()
+    d, size = R.shape
+    U = np.empty((d, size))
+    last = np.zeros((size, 1))
+    last[-1] = 1.0
+    for part in _parts(d, size):
+        try:
+            L = np.linalg.cholesky(_windows(R, part))
+        except np.linalg.LinAlgError:
+            return None
+        U[part] = np.linalg.solve(L.transpose(0, 2, 1), last)[:, ::-1, 0]
+    if (U[:, 0] ** -2.0).min() < SINGULAR:
+        return None
+    U[~inside(d, size - 1)] = 0.0
+    return U / lagged(np.sqrt(moments.variances), size - 1)
+
+
+def _band_misfit(R: np.ndarray, U: np.ndarray) -> float:
+    """Return how far windows of correlations miss R u = e/u₀, what remains in units of y."""
+    worst = 0.0
+    for part in _parts(*R.shape):
+        own = U[part, :1]  # 1/own is the deviation that is left when the columns before are known
+        left = np.matmul(_windows(R, part), (U[part, ::-1] / own)[:, :, None])[:, :, 0]
+        left[:, -1] -= (1.0 / own[:, 0]) ** 2
+        worst = max(worst, float(np.abs(left).max()))
+    return worst
+
+
+def _parts(d: int, size: int) -> list[slice]:
+    return ranges(d, max(1, WINDOWS // size**2))
+
+
+def _windows(R: np.ndarray, part: slice) -> np.ndarray:
+    """Return the correlations of columns j − k … j; those before the first are independent."""
+    size = R.shape[1]
+    back = np.arange(size)[::-1]  # lags of the rows of a window
+    near, lag = np.minimum.outer(back, back), np.abs(np.subtract.outer(back, back))
+    far = np.maximum.outer(back, back)
+    j = np.arange(part.start, part.stop)[:, None, None]
+    values = R[np.maximum(j - near, 0), lag]
+    return np.where(j - far >= 0, values, np.eye(size))
+
+
+# ------------------------------------------------------------------------ use of a factor
+def is_full(factor: np.ndarray) -> bool:
+    """Whether a factor is L and not a band."""
+    return factor.shape[0] == factor.shape[1]
+
+
+def whiten(rows: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Return y of centred rows: independent, of variance 1."""
+    if is_full(factor):
+        return solve_triangular(factor, rows.T, lower=True, check_finite=False).T
+    Y = rows * factor[:, 0]
+    d = len(factor)
+    for lag in range(1, factor.shape[1]):
+        Y[:, lag:] += rows[:, : d - lag] * factor[lag:, lag]
+    return Y
+
+
+def log_volume(factor: np.ndarray) -> float:
+    """Return log of the density of y over that of x: −½ log det Σ."""
+    if is_full(factor):
+        return -float(np.log(np.diagonal(factor)).sum())
+    return float(np.log(factor[:, 0]).sum())
+
+
+def covariance_of(factor: np.ndarray) -> np.ndarray:
+    """Return Σ, shape (d, d)."""
+    if is_full(factor):
+        return factor @ factor.T
+    d = len(factor)
+    U = np.zeros((d, d))
+    for lag in range(factor.shape[1]):
+        U[np.arange(lag, d), np.arange(d - lag)] = factor[lag:, lag]
+    half = solve_triangular(U, np.eye(d), lower=True)
+    return half @ half.T

@@ -1,0 +1,270 @@
+"""The Bayes classifier for Gaussian classes: naive, of limited order, linear and quadratic."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._array import ranges
+from mercer._estimator import ProvedEstimator, check_weights
+from mercer.bayes._covariances import Moments, covariance_of, log_volume, whiten
+from mercer.bayes._rule import BayesRule
+from mercer.bayes._units import NOISE, deviations, weighted_mean
+from mercer.result import Certificate, Solution, Status
+
+TOLERANCE = 1e-8
+BLOCK = 2**19  # numbers of new rows that are whitened at once
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class GaussianBayes(BayesRule, ProvedEstimator):
+    """The Bayes rule for Gaussian classes: the decision of least expected loss.
+
+    p(c | x) ∝ π_c N(x; μ_c, Σ_c). Within a class column j depends on the ``order`` columns before
+    it, p(x) = Π_j p(x_j | x_{j−k}, …, x_{j−1}): order 0 is naive Bayes, None (all before it) is
+    quadratic discriminant analysis, and the linear one if the classes share one covariance.
+
+    Parameters
+    ----------
+    order : int or None, default=None
+        k; None is all.
+    tied : bool, default=False
+        Whether all classes have the same covariance.
+    loss : array of shape (n_classes, n_classes), default=None
+        What a decision costs: a row for each true class, a column for each decision. None is 1 for
+        a mistake and 0 else.
+    priors : array of shape (n_classes,), default=None
+        π, positive, with sum 1; None means the shares of the classes in y.
+    shrinkage : float in [0, 1], "auto" or None, default="auto"
+        How far correlations shrink towards 0: 0 or None leaves them, 1 makes columns independent.
+        "auto" shrinks only where a covariance is singular (fewer rows than columns, collinear
+        columns), by the rule of Ledoit and Wolf; the certificate says so. A class whose rows are
+        all equal borrows the variances within the other classes.
+    ddof : {0, 1}, default=0
+        A covariance is the sum of squares over n_c − ddof (tied: n − C · ddof): 0 is maximum
+        likelihood, 1 has no bias.
+    reject : float, default=None
+        The cost of not deciding, in the units of the loss: a row is rejected if the best decision
+        is expected to cost more. Without a loss matrix: if no p(c | x) reaches 1 − reject.
+    reject_label : int, float or str, default=None
+        What `predict` returns for a rejected row; None is −1, or "reject" if labels are text.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    means_, priors_ : array of shape (n_classes, d), (n_classes,)
+        μ and π.
+    covariances_ : array of shape (n_classes, d, d), or (1, d, d) if tied
+        Σ, computed when asked for.
+    shrinkage_ : array of shape (n_classes,), or (1,) if tied
+        By how much correlations were shrunk.
+    certificate_ : Certificate
+        That the model has the moments of the data, all that the order speaks of: the likelihood is
+        stationary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GaussianBayes
+    >>> X = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0], [3.0]])
+    >>> model = GaussianBayes(tied=True).fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.predict([[-1.0], [2.0]]).tolist()
+    ['a', 'b']
+    >>> model.predict_proba([[0.5]]).round(6).tolist()
+    [[0.5, 0.5]]
+    >>> model.set_params(reject=0.1).predict([[-1.0], [0.5]]).tolist()
+    ['a', 'reject']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "order": [Interval(Integral, 0, None, closed="left"), None],
+        "tied": ["boolean"],
+        "loss": ["array-like", None],
+        "priors": ["array-like", None],
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
+        "ddof": [Interval(Integral, 0, 1, closed="both")],
+        "reject": [Interval(Real, 0, None, closed="left"), None],
+        "reject_label": [Real, str, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        order: int | None = None,
+        tied: bool = False,
+        loss: Any = None,
+        priors: Any = None,
+        shrinkage: Any = "auto",
+        ddof: int = 0,
+        reject: float | None = None,
+        reject_label: Any = None,
+    ):
+        self.order = order
+        self.tied = tied
+        self.loss = loss
+        self.priors = priors
+        self.shrinkage = shrinkage
+        self.ddof = ddof
+        self.reject = reject
+        self.reject_label = reject_label
+
+    # ------------------------------------------------------------ fit
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianBayes:
+        """Fit the classes to rows X with labels y and weights ≥ 0 (how often each row counts)."""
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+        weight = check_weights(sample_weight, len(X))
+        codes = self._codes_of(y, weight)
+        X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        counts = np.bincount(codes, weight)
+        self.priors_ = counts / counts.sum() if self.priors is None else self._given_priors()
+        self._loss_matrix()
+        self._reject_value()
+        rows = self._centre(X, codes, weight)
+        parts = self._parts(rows, codes, weight, counts)
+        fits = [self._fitted(part) for part in parts]
+        self.factors_ = np.array([factor for factor, _ in fits])
+        self.shrinkage_ = np.array([s for _, s in fits])
+        self._accept(self._proved(X, codes, weight, counts))
+        return self
+
+    def _centre(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Find means and units; return rows about the means of their classes, in units."""
+        members = [codes == c for c in range(len(self.classes_))]
+        self.means_ = np.array([weighted_mean(X[part], weight[part]) for part in members])
+        rows = np.subtract(X, self.means_[codes], dtype=np.float64)
+        within = deviations(rows, weight, np.abs(self.means_).max(axis=0))
+        center = weighted_mean(X, weight)
+        between = deviations(np.subtract(X, center, dtype=np.float64), weight, np.abs(center))
+        unit = np.where(within > 0, within, between)
+        self.scale_ = np.where(unit > 0, unit, 1.0)
+        return self._standard(X, codes)
+
+    def _standard(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return rows about the means of their classes, in units."""
+        rows = np.subtract(X, self.means_[codes], dtype=np.float64)
+        rows[np.abs(rows) <= NOISE * np.abs(self.means_)[codes]] = 0.0  # equal rows have no spread
+        rows /= self.scale_
+        return rows
+
+    def _parts(
+        self, rows: np.ndarray, codes: np.ndarray, weight: np.ndarray, counts: np.ndarray
+    ) -> list[_Part]:
+        """Return the rows of each covariance, and how many rows they count as."""
+        if self.tied:
+            members = [np.ones(len(codes), dtype=bool)]
+            free = np.array([counts.sum() - self.ddof * len(counts)])
+        else:
+            members = [codes == c for c in range(len(counts))]
+            free = counts - self.ddof
+        if free.min() <= 0:
+            raise ValueError(
+                f"ddof=1 needs more than one row of each class; got {counts.min():g} (weights "
+                f"count how often a row is there): use ddof=0"
+            )
+        return [_Part(rows[m], weight[m], float(n)) for m, n in zip(members, free, strict=True)]
+
+    @property
+    def _lags(self) -> int:
+        d = len(self.scale_)
+        return d - 1 if self.order is None else min(self.order, d - 1)
+
+    def _moments(self, part: _Part) -> Moments:
+        """Return the moments of rows; a class without variance gets the pooled variances."""
+        moments = Moments.of(part.rows, part.weight, part.divisor, self._lags)
+        return moments if part.rows.any() else moments.independent()
+
+    def _fitted(self, part: _Part) -> tuple[np.ndarray, float]:
+        """Return the factor of a covariance and by how much it was shrunk."""
+        moments = self._moments(part)
+        given = 0.0 if self.shrinkage in ("auto", None) else float(self.shrinkage)
+        factor = moments._replace(shrinkage=given).factor()
+        if factor is None and self.shrinkage == "auto":
+            given = moments.intensity(part.rows, part.weight)
+            factor = moments._replace(shrinkage=given).factor()
+        if factor is None:
+            raise ValueError(
+                f"a covariance is singular: {len(part.rows)} rows, {len(self.scale_)} columns, of "
+                f"which some determine others; use shrinkage='auto' or more than {given:g}, or a "
+                f"smaller order"
+            )
+        return factor, given
+
+    def _proved(
+        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, counts: np.ndarray
+    ) -> Solution:
+        """Compare the moments of the model with those of the data, computed afresh."""
+        parts = self._parts(self._standard(X, codes), codes, weight, counts)
+        drift = max(float(np.abs(p.weight @ p.rows).max()) / p.divisor for p in parts)
+        misfits = [
+            self._moments(p)._replace(shrinkage=s).misfit(factor)
+            for p, s, factor in zip(parts, self.shrinkage_, self.factors_, strict=True)
+        ]
+        about = f"Gaussian classes of order {self._lags} have the means and moments of the data"
+        shrunk = np.flatnonzero(self.shrinkage_ > 0.0)
+        if self.shrinkage == "auto" and len(shrunk):
+            about += f"; {len(shrunk)} singular covariance(s) shrunk"
+        figures = {
+            "moment_residual": max(misfits),
+            "mean_residual": drift,
+            "order": self._lags,
+            "covariances": len(self.factors_),
+            "shrunk": [str(self.classes_[c]) for c in shrunk] if not self.tied else len(shrunk),
+            "without_variance": sum(not p.rows.any() for p in parts),
+            "largest_shrinkage": float(self.shrinkage_.max()),
+        }
+        certificate = Certificate(
+            "moment residual", max(drift, *misfits), TOLERANCE, about, figures
+        )
+        status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
+        return Solution(self.factors_, status, certificate)
+
+    @property
+    def covariances_(self) -> np.ndarray:
+        """The covariances in the units of the data."""
+        check_is_fitted(self)
+        unit = self.scale_[:, None] * self.scale_
+        return np.array([covariance_of(factor) * unit for factor in self.factors_])
+
+    # ------------------------------------------------------------ use
+    def _log_joint(self, X: Any) -> np.ndarray:
+        """Return log π_c p(x | c), shape (m, C)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        d, values = len(self.scale_), np.empty((len(X), len(self.classes_)))
+        for part in ranges(len(X), max(1, BLOCK // d)):
+            values[part] = self._squares(X[part])
+        values *= -0.5
+        volumes = np.array([log_volume(factor) for factor in self.factors_])
+        values += np.log(self.priors_) + volumes - 0.5 * d * LOG_2PI - np.log(self.scale_).sum()
+        return values
+
+    def _squares(self, X: np.ndarray) -> np.ndarray:
+        """Return (x − μ_c)ᵀΣ_c⁻¹(x − μ_c), shape (m, C)."""
+        squares = np.empty((len(X), len(self.classes_)))
+        if len(self.factors_) == 1:
+            center = self.means_[0]
+            Y = self._whitened(X, center, 0)
+            for c, y in enumerate(self._whitened(self.means_, center, 0)):
+                squares[:, c] = np.sum((Y - y) ** 2, axis=1)
+            return squares
+        for c, mean in enumerate(self.means_):
+            squares[:, c] = np.sum(self._whitened(X, mean, c) ** 2, axis=1)
+        return squares
+
+    def _whitened(self, X: np.ndarray, center: np.ndarray, number: int) -> np.ndarray:
+        rows = np.subtract(X, center, dtype=np.float64) / self.scale_
+        return whiten(rows, self.factors_[number])
+
+
+class _Part(NamedTuple):
+    """The rows that share a covariance."""
+
+    rows: np.ndarray
+    weight: np.ndarray
+    divisor: float  # of their sum of squares
