@@ -1,0 +1,220 @@
+"""What the three networks share: parameters, units, training, the proof."""
+
+from __future__ import annotations
+
+import time
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mercer._estimator import ProvedEstimator
+from mercer.nets.layers import Layers
+from mercer.nets.network import Batch, Objective
+from mercer.nets.rows import Units, rows_of
+from mercer.nets.training import SMALL, Problem, Run, Settings, train
+from mercer.result import Certificate, Solution, Status
+
+DENSE = 2**22  # cells; small samples up to here are made dense
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class Sample(NamedTuple):
+    """Rows of positive weight, what the network should say of them, and both in which units."""
+
+    X: Any
+    targets: np.ndarray  # class numbers, or numbers in their units
+    weight: np.ndarray  # of mean one
+    units: Units
+    units_out: Units | None = None
+
+    def take(self, index: np.ndarray) -> Sample:
+        """Return some of the rows."""
+        weight = self.weight[index] / self.weight[index].mean()
+        return self._replace(X=self.X[index], targets=self.targets[index], weight=weight)
+
+    def batch(self, dtype: Any) -> Batch:
+        """Return the rows in the units of the network."""
+        is_code = self.targets.dtype.kind in "iu"
+        targets = self.targets if is_code else self.targets.astype(dtype)
+        return Batch(rows_of(self.X, self.units, dtype), targets, self.weight.astype(dtype))
+
+
+class NetEstimator(ProvedEstimator):
+    """A feed-forward network with its parameters in ``coefs_`` and ``intercepts_``."""
+
+    _loss = "squared"
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "activation": [StrOptions({"relu", "tanh", "sigmoid", "linear"})],
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions({"auto", "adam", "sgd", "lbfgs"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "momentum": [Interval(Real, 0, 1, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "validation": [Interval(Real, 0, 1, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    coefs_: list[np.ndarray]
+    intercepts_: list[np.ndarray]
+
+    # ------------------------------------------------------------ fit
+    def _hidden_sizes(self) -> tuple[int, ...]:
+        hidden: Any = self.hidden
+        sizes = tuple(hidden) if np.iterable(hidden) else (hidden,)
+        if not all(_is_size(size) for size in sizes):
+            raise ValueError(
+                f"hidden must be a positive integer or a sequence of them, the sizes of the hidden "
+                f"layers; got {hidden!r}"
+            )
+        return tuple(int(size) for size in sizes)
+
+    def _settings(self, n: int) -> Settings:
+        p: Any = self
+        solver = p.solver
+        if solver == "auto":
+            solver = "lbfgs" if n <= SMALL and not p.early_stopping else "adam"
+        if solver == "lbfgs" and p.early_stopping:
+            raise ValueError("early_stopping=True needs epochs: solver must be 'adam' or 'sgd'")
+        deadline = np.inf if p.time_limit is None else time.monotonic() + p.time_limit
+        figures = (p.lam, p.learning_rate, p.momentum, p.batch_size, p.max_epochs, p.patience)
+        return Settings(solver, *figures, p.tol, deadline)
+
+    def _fit_network(self, sample: Sample, layers: Layers) -> Solution:
+        """Train on a sample, keep the parameters in the units of the data, prove them."""
+        settings = self._settings(len(sample.targets))
+        rng = check_random_state(self.random_state)
+        start = layers.start(rng)
+        sample, held_out = self._split(sample, rng)
+        objective = Objective(layers, self._loss, sample.batch(np.float64), self.lam)
+        first, scale = _figures(objective, start)
+        # small samples in float64: the answer should not depend on how the rows are written
+        whole = settings.solver == "lbfgs" or len(sample.targets) <= settings.batch_size
+        dtype = np.float64 if whole else np.float32
+        with np.errstate(over="ignore"):
+            held = None if held_out is None else held_out.batch(dtype)
+            batch = objective.batch if whole else sample.batch(dtype)
+        run = train(Problem(objective, batch, held, first, scale), settings, start, rng)
+        self._keep(run, layers, sample)
+        return _proved(run, objective, self._returned(layers, sample), scale, settings)
+
+    def _split(self, sample: Sample, rng: Any) -> tuple[Sample, Sample | None]:
+        """Return what is trained on and what is held out; classes keep their shares."""
+        if not self.early_stopping:
+            return sample, None
+        share: float = self.validation
+        n = len(sample.targets)
+        order = rng.permutation(n)
+        if sample.targets.dtype.kind in "iu":
+            order = order[np.argsort(sample.targets[order], kind="stable")]
+        steps = np.floor(np.arange(n + 1) * share + 0.5)
+        out = np.diff(steps) > 0
+        if not out.any() or out.all():
+            raise ValueError(
+                f"early_stopping=True holds out the share validation={share} of {n} rows: that "
+                f"leaves none on one side; take more rows or another share"
+            )
+        return sample.take(np.sort(order[~out])), sample.take(np.sort(order[out]))
+
+    def _keep(self, run: Run, layers: Layers, sample: Sample) -> None:
+        weights, biases = layers.views(run.theta.copy())
+        weights[0], biases[0] = _input_folded(weights[0], biases[0], sample.units)
+        if sample.units_out is not None:
+            mean, unit = sample.units_out
+            weights[-1], biases[-1] = weights[-1] * unit, biases[-1] * unit + mean
+        self.coefs_, self.intercepts_ = weights, biases
+        self.loss_curve_ = np.array(run.curve)
+        self.n_iter_ = max(run.epochs, 1)
+        self.__dict__.pop("validation_curve_", None)  # of an earlier fit
+        if run.validation:
+            self.validation_curve_ = np.array(run.validation)
+
+    # ------------------------------------------------------------ proof
+    def _returned(self, layers: Layers, sample: Sample) -> np.ndarray:
+        """Return the kept parameters in the units of the training."""
+        weights, biases = list(self.coefs_), list(self.intercepts_)
+        if sample.units_out is not None:
+            mean, unit = sample.units_out
+            weights[-1], biases[-1] = weights[-1] / unit, (biases[-1] - mean) / unit
+        mean, unit = sample.units
+        biases[0] = biases[0] + mean @ weights[0]
+        weights[0] = weights[0] * unit[:, None]
+        return layers.joined(weights, biases)
+
+
+def _figures(objective: Objective, theta: np.ndarray) -> tuple[float, float]:
+    """Return the objective and the norm of its gradient, over all rows in float64."""
+    with np.errstate(all="ignore"):
+        value, g = objective(theta)
+        return value, float(np.linalg.norm(g))
+
+
+def _proved(
+    run: Run, objective: Objective, theta: np.ndarray, scale: float, settings: Settings
+) -> Solution:
+    """Prove that the gradient at θ is small; the objective has no convexity that would say more."""
+    value, size = _figures(objective, theta)
+    parts = {
+        "gradient_norm": size,
+        "gradient_norm_at_start": scale,
+        "objective": value,
+        "epochs": run.epochs,
+        "solver": settings.solver,
+        "parameters": len(theta),
+    }
+    about = f"a stationary point of {len(objective.batch)} rows; no global guarantee"
+    proof = Certificate("relative gradient", size / max(scale, TINY), settings.tol, about, parts)
+    return Solution(theta, _final_status(run.status, proof.ok), proof)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and value is not True and int(value) > 0
+
+
+def _final_status(status: Status, proved: bool) -> Status:
+    """Return how the training ended, unless the proof knows better."""
+    if proved and status in (Status.MAX_EPOCHS, Status.NOT_STATIONARY, Status.TIME_LIMIT):
+        return Status.OPTIMAL
+    return Status.NOT_STATIONARY if status is Status.OPTIMAL and not proved else status
+
+
+def _input_folded(W: np.ndarray, b: np.ndarray, units: Units) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first layer for rows in their own units."""
+    W = W / units.unit[:, None]
+    return W, b - units.mean @ W
+
+
+def distinct_rows(
+    X: Any, y: np.ndarray | None, weight: np.ndarray, merge: bool
+) -> tuple[Any, Any, np.ndarray]:
+    """Drop rows of weight 0 and give the weights the mean one.
+
+    To merge is to put equal rows of small samples together, in a fixed order: the training then
+    does not depend on how rows are ordered or repeated, nor on whether they are sparse.
+    """
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) < len(weight):
+        X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
+    if merge and X.shape[0] <= SMALL and X.shape[0] * X.shape[1] <= DENSE:
+        X = X.toarray() if sp.issparse(X) else X
+        first, number = _groups(X, y)
+        X, y = X[first], None if y is None else y[first]
+        weight = np.bincount(number, weight)
+    weight = weight / weight.max()
+    return X, y, weight / weight.mean()
+
+
+def _groups(X: np.ndarray, y: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first of each group of equal rows and targets, and the group of each row."""
+    columns = [X] if y is None else [X, np.unique(y, return_inverse=True)[1].reshape(len(y), -1)]
+    _, first, number = np.unique(np.hstack(columns), axis=0, return_index=True, return_inverse=True)
+    return first, number.ravel()

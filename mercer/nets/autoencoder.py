@@ -1,0 +1,180 @@
+"""A network that learns to say what it was told, through a narrow layer."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from mercer._estimator import FLOATS, TableTransformer, check_weights
+from mercer.nets._base import NetEstimator, Sample, distinct_rows
+from mercer.nets.layers import Layers
+from mercer.nets.network import outputs_of
+from mercer.nets.rows import Units
+
+
+class Autoencoder(TableTransformer, NetEstimator):
+    """An autoencoder: a network g(f(x)) ≈ x whose middle layer, the code f(x), is narrow.
+
+    The weights minimise the mean of ½‖x − g(f(x))‖² plus ½ λ Σ‖W_l‖². The layers of g are those of
+    f in reverse order. With ``activation="linear"`` the best code spans the leading principal
+    components, and the error is that of PCA.
+
+    Parameters
+    ----------
+    hidden : int or sequence of int, default=(100,)
+        Sizes of the layers between x and the code. With () the code itself is activated,
+        f(x) = σ(x V + b); otherwise it is linear.
+    n_components : int, default=2
+        Size of the code.
+    activation : {"relu", "tanh", "sigmoid", "linear"}, default="relu"
+        σ of the hidden layers; the rows are centred and seen in one common unit.
+    lam : float, default=1e-6
+        λ, the weight of the penalty; biases are not penalised.
+    solver : {"auto", "adam", "sgd", "lbfgs"}, default="auto"
+        "adam" and "sgd" (with Nesterov's momentum) step on random batches, and as "lbfgs" on all
+        rows once batches gain nothing more; "auto" is "lbfgs" for up to 1000 rows without early
+        stopping, else "adam".
+    learning_rate : float, default=1e-3
+        Size of the steps on batches.
+    momentum : float, default=0.9
+        How much of the last step the next one keeps, for "sgd".
+    batch_size : int, default=200
+        Most rows of a batch.
+    max_epochs : int, default=1000
+        Most passes over the rows (steps of "lbfgs").
+    early_stopping : bool, default=False
+        Whether to hold out some rows, stop where their loss no longer falls, and keep the weights
+        with which it was smallest.
+    patience : int, default=10
+        Epochs without gain before batches are given up, or before the early stop.
+    validation : float, default=0.1
+        Share of the rows that early stopping holds out.
+    tol : float, default=1e-5
+        The norm of the gradient, relative to that at the start, at which the fit is done.
+    random_state : int, RandomState instance or None, default=None
+        The first weights, the batches and the rows that are held out.
+    time_limit : float or None, default=None
+        Seconds for the fit; then what has been reached is kept, with a warning.
+
+    Attributes
+    ----------
+    reconstruction_error_ : float
+        The mean of ‖x − g(f(x))‖² over the training rows.
+    coefs_, intercepts_ : list of arrays
+        W_l of shape (inputs, outputs) and b_l of each layer.
+    loss_curve_ : array of shape (n_iter_,)
+        The objective, averaged over the batches of each epoch.
+    validation_curve_ : array of shape (n_iter_,)
+        The loss of the held-out rows after each epoch, if there are any.
+    n_iter_ : int
+        Passes over the rows.
+    certificate_ : Certificate
+        The gradient over all training rows, in float64: a stationary point, no global guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Autoencoder
+    >>> t = np.linspace(0, 1, 50)
+    >>> X = np.column_stack([t, 2 * t, -t])
+    >>> model = Autoencoder((), 1, activation="linear", random_state=0).fit(X)
+    >>> model.transform(X).shape, bool(model.reconstruction_error_ < 1e-3)
+    ((50, 1), True)
+    """
+
+    _parameter_constraints = {
+        **NetEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        hidden: Any = (100,),
+        n_components: int = 2,
+        *,
+        activation: str = "relu",
+        lam: float = 1e-6,
+        solver: str = "auto",
+        learning_rate: float = 1e-3,
+        momentum: float = 0.9,
+        batch_size: int = 200,
+        max_epochs: int = 1000,
+        early_stopping: bool = False,
+        patience: int = 10,
+        validation: float = 0.1,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        time_limit: float | None = None,
+    ):
+        self.hidden = hidden
+        self.n_components = n_components
+        self.activation = activation
+        self.lam = lam
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.validation = validation
+        self.tol = tol
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Autoencoder:
+        """Train the network on rows X; ``y`` is not used."""
+        self._validate_params()
+        hidden = self._hidden_sizes()
+        X = self._fit_table(X)
+        weight = check_weights(sample_weight, len(X))
+        X, _, weight = distinct_rows(X, None, weight, merge=not self.early_stopping)
+        units = Units.common(X, weight)
+        d = X.shape[1]
+        sizes = (d, *hidden, self.n_components, *hidden[::-1], d)
+        sample = Sample(X, units.apply(X, np.float64), weight, units, units)
+        self._accept(self._fit_network(sample, Layers(sizes, self._activations(len(hidden)))))
+        self.reconstruction_error_ = self._error(X, weight, units.unit[0])
+        return self
+
+    def _error(self, X: np.ndarray, weight: np.ndarray, unit: float) -> float:
+        misses = (outputs_of(X, self.coefs_, self.intercepts_, self._all) - X) / unit
+        return float(weight @ np.square(misses).sum(axis=1) / weight.sum()) * unit**2
+
+    def _activations(self, depth: int) -> tuple[str, ...]:
+        """Return the activations of all layers, for so many hidden layers on each side."""
+        sides = (self.activation,) * depth
+        code = "linear" if depth else self.activation
+        return (*sides, code, *sides, "linear")
+
+    @property
+    def _all(self) -> tuple[str, ...]:
+        return self._activations(len(self.coefs_) // 2 - 1)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the codes f(x) of rows, shape (m, n_components)."""
+        X = self._new_table(X)
+        half = len(self.coefs_) // 2
+        codes = outputs_of(X, self.coefs_[:half], self.intercepts_[:half], self._all[:half])
+        return codes.astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return the rows g(z) of codes z, shape (m, d)."""
+        check_is_fitted(self)
+        Z = check_array(X, dtype=FLOATS, order="C", input_name="X")
+        half = len(self.coefs_) // 2
+        if Z.shape[1] != self.coefs_[half].shape[0]:
+            raise ValueError(
+                f"X must have {self.coefs_[half].shape[0]} columns, one for each component; got "
+                f"{Z.shape[1]}"
+            )
+        rows = outputs_of(Z, self.coefs_[half:], self.intercepts_[half:], self._all[half:])
+        return rows.astype(Z.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.coefs_[len(self.coefs_) // 2].shape[0]

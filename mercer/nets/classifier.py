@@ -1,0 +1,121 @@
+"""A feed-forward network for classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._estimator import check_weights
+from mercer.nets._base import Sample, distinct_rows
+from mercer.nets._predictor import NetPredictor
+
+
+class MLPClassifier(ClassifierMixin, NetPredictor):
+    """A feed-forward network with softmax outputs: p(x) = softmax(h W + b), h = σ(… σ(x W₁ + b₁)).
+
+    The weights minimise the mean cross-entropy −log p_y(x) plus ½ λ Σ‖W_l‖², by backpropagation.
+
+    Parameters
+    ----------
+    hidden : int or sequence of int, default=(100,)
+        Sizes of the hidden layers; () is logistic regression.
+    activation : {"relu", "tanh", "sigmoid", "linear"}, default="relu"
+        σ of the hidden layers.
+    lam : float, default=1e-4
+        λ, the weight of the penalty; biases are not penalised.
+    solver : {"auto", "adam", "sgd", "lbfgs"}, default="auto"
+        "adam" and "sgd" (with Nesterov's momentum) step on random batches, and as "lbfgs" on all
+        rows once batches gain nothing more; "auto" is "lbfgs" for up to 1000 rows without early
+        stopping, else "adam".
+    learning_rate : float, default=1e-3
+        Size of the steps on batches.
+    momentum : float, default=0.9
+        How much of the last step the next one keeps, for "sgd".
+    batch_size : int, default=200
+        Most rows of a batch.
+    max_epochs : int, default=200
+        Most passes over the rows (steps of "lbfgs").
+    early_stopping : bool, default=False
+        Whether to hold out some rows, stop where their loss no longer falls, and keep the weights
+        with which it was smallest.
+    patience : int, default=10
+        Epochs without gain before batches are given up, or before the early stop.
+    validation : float, default=0.1
+        Share of the rows that early stopping holds out.
+    standardize : bool, default=True
+        Whether the network is trained on columns of mean 0 and variance 1; ``coefs_`` are for
+        the columns as they are in any case. Sparse rows stay sparse.
+    tol : float, default=1e-3
+        The norm of the gradient, relative to that at the start, at which the fit is done.
+    random_state : int, RandomState instance or None, default=None
+        The first weights, the batches and the rows that are held out.
+    time_limit : float or None, default=None
+        Seconds for the fit; then what has been reached is kept, with a warning.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels.
+    coefs_, intercepts_ : list of arrays
+        W_l of shape (inputs, outputs) and b_l of each layer.
+    loss_curve_ : array of shape (n_iter_,)
+        The objective, averaged over the batches of each epoch.
+    validation_curve_ : array of shape (n_iter_,)
+        The loss of the held-out rows after each epoch, if there are any.
+    n_iter_ : int
+        Passes over the rows.
+    certificate_ : Certificate
+        The gradient over all training rows, in float64: a stationary point, no global guarantee.
+
+    Examples
+    --------
+    >>> from mercer import MLPClassifier
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["no", "yes", "yes", "no"]
+    >>> model = MLPClassifier(8, activation="tanh", random_state=0).fit(X, y)
+    >>> model.predict(X).tolist()
+    ['no', 'yes', 'yes', 'no']
+    >>> model.certificate_.ok
+    True
+    """
+
+    _loss = "softmax"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPClassifier:
+        """Train the network on rows X with labels y."""
+        X, y = self._fit_table(X, y)
+        check_classification_targets(y)
+        weight = check_weights(sample_weight, len(y))
+        X, y, weight = distinct_rows(X, y, weight, merge=not self.early_stopping)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y must hold at least two classes in rows of positive weight; got 1 class: "
+                f"{self.classes_.tolist()}"
+            )
+        sample = Sample(X, codes, weight, self._units(X, weight))
+        layers = self._layers(X.shape[1], len(self.classes_))
+        self._accept(self._fit_network(sample, layers))
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return what goes into the softmax, (m, k); of two classes the difference, (m,)."""
+        G = self._outputs(self._new_table(X))
+        return G[:, 1] - G[:, 0] if len(self.classes_) == 2 else G
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes, shape (m, k)."""
+        X = self._new_table(X)
+        return softmax(self._outputs(X), axis=1).astype(X.dtype, copy=False)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        codes = self._outputs(self._new_table(X)).argmax(axis=1)
+        return self.classes_[codes]
