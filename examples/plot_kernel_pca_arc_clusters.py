@@ -33,7 +33,7 @@ def picture(X, kernel, title):
     low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
     grid = np.meshgrid(*(np.linspace(a, b, 90) for a, b in zip(low, high, strict=True)))
     scores = model.transform(np.column_stack([axis.ravel() for axis in grid]))
-    fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.2), layout="constrained")
+    _, axes = plt.subplots(1, 3, figsize=(9.6, 3.2), layout="constrained")
     axes[0].imshow(kernel(X), cmap="cividis")
     axes[0].set(title=f"Gram matrix of {title}", xticks=[], yticks=[])
     for k, ax in enumerate(axes[1:]):

@@ -12,13 +12,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import as_table, largest_size, ranges
 from mercer._estimator import TableTransformer
+from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import VectorKernel
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
 from mercer.schoenberg import Identity, Transform, as_transform
-from mercer.solvers import fix_signs, leading_eigenpairs, symmetric_eigenpairs
+from mercer.solvers import fix_signs, leading_eigenpairs
+from mercer.solvers.eigen import status_of
 from mercer.spectral._base import centered_product
+from mercer.spectral._covariance import principal_axes
 from mercer.spectral._scaling import (
     TINY,
     all_eigenvalues,
@@ -95,9 +98,10 @@ class _MDS(TableTransformer):
         if table.shape[0] < table.shape[1]:  # the rows span at most n directions
             basis, R = qr(table.T, mode="economic", check_finite=False)  # (d, n), (n, n)
             table = R.T
-        solution = symmetric_eigenpairs(table.T @ table, min(self.n_components, table.shape[1]))
-        keep = solution.state > table.shape[1] * np.finfo(np.float64).eps * solution.state[0]
-        values, V = solution.state[keep], solution.value[:, keep]
+        axes = principal_axes(table)
+        V, values = axes.vectors[:, : self.n_components], axes.sizes[: self.n_components] ** 2
+        certificate = eigen_residual(table.T @ table, values, V)
+        solution = Solution(V, status_of(certificate), certificate, state=values)
         scores = table @ V
         signs = np.sign((fix_signs(scores) * scores).sum(axis=0))
         V = (V if basis is None else basis @ V) * signs
