@@ -28,10 +28,11 @@ class Ritz(NamedTuple):
 
 
 class _Basis:
-    """An orthonormal basis Q and its images A Q, in memory that is allocated once."""
+    """An orthonormal basis Q, its images A Q and T = QᵀAQ, in memory that is allocated once."""
 
     def __init__(self, n: int, width: int):
         self.Q, self.AQ = (np.empty((n, width), order="F") for _ in range(2))
+        self.T = np.empty((width, width))
         self.size = 0
 
     @property
@@ -46,6 +47,8 @@ class _Basis:
         columns = slice(self.size, self.size + block.shape[1])
         self.Q[:, columns], self.AQ[:, columns] = block, image
         self.size = columns.stop
+        self.T[: self.size, columns] = self.vectors.T @ image
+        self.T[columns, : self.size] = self.T[: self.size, columns].T
 
     def has_room(self, block: np.ndarray) -> bool:
         return self.size + block.shape[1] <= self.Q.shape[1]
@@ -57,7 +60,7 @@ class _Basis:
         self.extend(vectors, images)
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray]:
-        T = self.vectors.T @ self.images
+        T = self.T[: self.size, : self.size]
         return eigh((T + T.T) / 2, check_finite=False)
 
     def new_directions(self, image: np.ndarray, scale: float) -> np.ndarray:

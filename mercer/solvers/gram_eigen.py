@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
+from mercer._array import one_blas_thread
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
 from mercer.result import Certificate, Solution
@@ -107,6 +108,19 @@ def leading_centered_eigenpairs(
     below : bool, default=False
         Whether to look for negative eigenvalues as well (the kernel may be indefinite).
     """
+    # BLAS threads that wait for work would take the cores from those that compute tiles
+    with one_blas_thread:
+        proof, negative = _iterate(exact, fast, n_components, tolerance, below, random_state)
+    status = status_of(proof.certificate)
+    stats = {"negative": negative}
+    solution = Solution(proof.vectors, status, proof.certificate, stats=stats, state=proof.values)
+    return solution, proof.centering
+
+
+def _iterate(
+    exact: Gram, fast: Gram, n_components: int, tolerance: float, below: bool, random_state: int
+) -> tuple[_Proof, np.ndarray]:
+    """Return the proof, and the negative eigenvalue that was found, if one was looked for."""
 
     def rough(V: np.ndarray) -> np.ndarray:
         return _without_mean(fast @ _without_mean(V).astype(np.float32))
@@ -126,10 +140,7 @@ def leading_centered_eigenpairs(
         proof = _prove(exact, V, tolerance)
     noise = SINGLE_REACHES * proof.values.max(initial=0.0)
     found = _lower_end(rough, n) if below else proof.values
-    stats = {"negative": found[found < -noise]}
-    status = status_of(proof.certificate)
-    solution = Solution(proof.vectors, status, proof.certificate, stats=stats, state=proof.values)
-    return solution, proof.centering
+    return proof, found[found < -noise]
 
 
 def _without_mean(V: np.ndarray) -> np.ndarray:

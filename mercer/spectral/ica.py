@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from mercer._array import one_blas_thread
 from mercer._estimator import FLOATS
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
@@ -167,8 +168,9 @@ class ICA(Unmixing):
         """Find the sources; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X)
-        white = whiten(X, self.n_components)
-        end = self._best_start(white.signals)
+        with one_blas_thread:  # BLAS threads that wait would take the cores from those of the tiles
+            white = whiten(X, self.n_components)
+            end = self._best_start(white.signals)
         self._keep(white, orthogonalised(end.W))
         shape = white.signals.shape
         found = moments(self._source(X), shape, self.contrast, covariance=True)
