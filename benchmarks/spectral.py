@@ -7,15 +7,15 @@ several solvers is measured with each. A row is a function with the mark ``@row`
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from _rows import Row, arguments, proof, row, run
 from sklearn import cross_decomposition, decomposition, manifold
 from sklearn.datasets import make_classification, make_swiss_roll
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -24,58 +24,6 @@ from mercer import CCA, ICA, LDA, PCA, Isomap, KernelPCA, SpectralEmbedding
 from mercer.kernels import RBF
 
 warnings.simplefilter("ignore")
-
-
-class Row(NamedTuple):
-    label: str
-    ours: Callable[[], Any]
-    peers: dict[str, Callable[[], Any]]
-    check: Callable[[Any, Any], str]  # of our result and a peer's: how they differ, in words
-
-
-ROWS: list[Callable[[], Row]] = []
-
-
-def row(make: Callable[[], Row]) -> Callable[[], Row]:
-    """Add a row to the table."""
-    ROWS.append(make)
-    return make
-
-
-def best_times(
-    runs: dict[str, Callable[[], Any]], enough: float = 3.0, most: int = 15
-) -> Iterator[tuple[str, float, Any]]:
-    """Yield name, shortest time and last result; the runs take turns, so that all see the same."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    results: dict[str, Any] = {}
-    while True:
-        open_runs = [
-            n for n, t in times.items() if len(t) < 2 or (sum(t) < enough and len(t) < most)
-        ]
-        if not open_runs:
-            break
-        for name in open_runs:
-            start = time.perf_counter()
-            results[name] = runs[name]()
-            times[name].append(time.perf_counter() - start)
-    for name in runs:
-        yield name, min(times[name]), results[name]
-
-
-def measure(task: Row) -> None:
-    measured = list(best_times({"mercer": task.ours, **task.peers}))
-    _, mine, model = measured[0]
-    fastest = min(seconds for _, seconds, _ in measured[1:])
-    print(f"{task.label}: {fastest / mine:.1f}× the fastest peer")
-    print(f"  {'mercer':<28} {mine:8.4f} s           {_proof(model)}")
-    for name, seconds, peer in measured[1:]:
-        print(f"  {name:<28} {seconds:8.4f} s ({seconds / mine:5.1f}×)  {task.check(model, peer)}")
-    print(flush=True)
-
-
-def _proof(model: Any) -> str:
-    proof = model.certificate_
-    return f"{proof.kind} {proof.value:.1e}" + ("" if proof.ok else ", NOT PROVED")
 
 
 # ---------------------------------------------------------------- principal components
@@ -308,7 +256,7 @@ def large_kernel_pca(n: int) -> None:
     seconds = time.perf_counter() - start
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     matrix = n * n * 8 / 2**30
-    print(f"KernelPCA {n:,} × 30, 10 components: {seconds:.1f} s, {_proof(model)}")
+    print(f"KernelPCA {n:,} × 30, 10 components: {seconds:.1f} s, {proof(model)}")
     print(
         f"  the process held {most:.2f} GiB at most; the matrix alone would take {matrix:.1f} GiB"
     )
@@ -316,14 +264,11 @@ def large_kernel_pca(n: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="part of a row's name, such as tall or sparse")
+    parser = arguments(__doc__)
     parser.add_argument("--large", type=int, help="kernel PCA of so many points, and its memory")
     options = parser.parse_args()
+    PCA().fit(np.random.default_rng(0).standard_normal((300, 8)))  # imports
     if options.large:
         large_kernel_pca(options.large)
-        raise SystemExit
-    PCA().fit(np.random.default_rng(0).standard_normal((300, 8)))  # imports
-    for make in ROWS:
-        if options.only in make.__name__:
-            measure(make())
+    else:
+        run(options.only)
