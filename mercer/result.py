@@ -33,7 +33,50 @@ class Status(Enum):
         "the kernel is not positive semidefinite on this sample: the problem is not convex; look "
         "at check_kernel(kernel, X) or use another kernel"
     )
+    DISTORTED = (
+        "distances or kernel values are off by more than was promised: draw again with another "
+        "random_state, or take more components"
+    )
+    DISCONNECTED = (
+        "solved, but the neighbour graph falls into parts that few edges or none connect, so that "
+        "the places of the parts mean little: raise n_neighbors, or fit the parts one by one"
+    )
+    FEWER_CLUSTERS = "fewer distinct points than clusters: some are empty; ask for fewer n_clusters"
     INACCURATE = "the proof misses its tolerance: rescale the data or ask for fewer components"
+    ROUNDING = "rounding stops short of the tolerance: scale the columns of X, or loosen tol"
+    SEPARATED = (
+        "the classes are separated by a linear function, so that without a penalty the "
+        "coefficients grow without end: use lam > 0; separating_direction_ is the function"
+    )
+    FELL = (
+        "the likelihood fell by more than rounding: the M step does not maximise what the E step "
+        "returned; check both"
+    )
+    COLLAPSED = (
+        "a component has no rows left or has shrunk onto a few, and rests on the floor that keeps "
+        "its variance from 0: ask for fewer components, raise reg, or remove repeated rows"
+    )
+    NO_DESCENT = (
+        "no step lowers the function further: rounding is reached (loosen tol, rescale), or grad "
+        "is not its gradient (see mercer.optimize.check_gradient)"
+    )
+    INFEASIBLE = "no point satisfies all constraints: look at the multipliers for a contradiction"
+    UNBOUNDED = "the function falls without end: add bounds, or look for a wrong sign"
+    MAX_EPOCHS = (
+        "stopped at max_epochs: raise max_epochs or learning_rate, loosen tol, or take "
+        "early_stopping=True, which stops where held-out rows are predicted best"
+    )
+    EARLY_STOPPED = "stopped where held-out rows were predicted best, as early_stopping asks"
+    NOT_STATIONARY = (
+        "the loss no longer falls, but its gradient is above the tolerance: take "
+        "activation='tanh', which has no kinks, or solver='lbfgs', change learning_rate, or "
+        "loosen tol"
+    )
+    DIVERGED = "the loss grew beyond all numbers: lower learning_rate, or scale the columns of X"
+    NO_BETTER_THAN_CHANCE = (
+        "no stump is better than chance: no single column of X tells the classes apart; add "
+        "columns, or use a machine that looks at several at once, such as SVC"
+    )
 
     @property
     def advice(self) -> str:
@@ -43,7 +86,7 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether nothing needs to be done."""
-        return self is Status.OPTIMAL
+        return self in (Status.OPTIMAL, Status.EARLY_STOPPED)
 
 
 @dataclass(frozen=True)

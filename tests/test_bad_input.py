@@ -240,7 +240,7 @@ TABLE = {
         "sample_weight",
     ),
     "a precomputed rectangle": (
-        lambda: KernelPCA("precomputed").fit(X),
+        lambda: KernelPCA(kernel="precomputed").fit(X),
         ValueError,
         "square|precomputed",
     ),

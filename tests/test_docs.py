@@ -65,7 +65,7 @@ def test_it_lives_in_every_storage(store):
 def test_it_passes_the_check_and_serves_the_estimators():
     X = table(40, 3)
     assert check_kernel(KERNEL, X).ok
-    assert KernelPCA(KERNEL, n_components=2).fit(X).certificate_.ok
+    assert KernelPCA(kernel=KERNEL, n_components=2).fit(X).certificate_.ok
     assert KernelRidge(KERNEL).fit(X, X[:, 0]).certificate_.ok
     assert gram(KERNEL, X, storage="blocked").shape == (40, 40)
 

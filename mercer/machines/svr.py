@@ -11,6 +11,7 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._array import one_blas_thread
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
@@ -26,20 +27,8 @@ class _SingleMachine(MarginEstimator):
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
     ) -> Solution:
         """Solve one problem on all points and store the machine."""
-        K, index = self._gram(sample), np.arange(len(sample))
-        start = None
-        if beta is not None:
-            used = np.flatnonzero(beta)
-            start = SmoState(beta, problem.z - K.combine(used, beta[used], index))
-        solution = solve_margin(
-            K,
-            index,
-            problem,
-            tol=self.tol,
-            limits=self._limits(),
-            start=start,
-            exact=cache(lambda: self._gram(sample, dtype=np.float64)),
-        )
+        with one_blas_thread:  # BLAS threads that wait would take the cores from those of the tiles
+            solution = self._solution(sample, problem, beta)
         support = np.flatnonzero(solution.value)
         self._keep_support(sample, support)
         self.dual_coef_ = solution.value[support][None, :]
@@ -48,6 +37,24 @@ class _SingleMachine(MarginEstimator):
         self.n_iter_ = solution.state.steps
         self._accept(solution)
         return solution
+
+    def _solution(
+        self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None
+    ) -> Solution:
+        K, index = self._gram(sample), np.arange(len(sample))
+        start = None
+        if beta is not None:
+            used = np.flatnonzero(beta)
+            start = SmoState(beta, problem.z - K.combine(used, beta[used], index))
+        return solve_margin(
+            K,
+            index,
+            problem,
+            tol=self.tol,
+            limits=self._limits(),
+            start=start,
+            exact=cache(lambda: self._gram(sample, dtype=np.float64)),
+        )
 
     @property
     def coef_(self) -> np.ndarray:

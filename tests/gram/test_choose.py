@@ -52,7 +52,7 @@ def test_the_certificate_says_which_storage_was_used():
     assert KernelRidge().fit(rows, rows[:, 0]).certificate_.storage == "dense"
     assert KernelPCA(memory=2 * 60 * 60 * 8).fit(rows).certificate_.storage == "dense"
     K = RBF()(rows)
-    assert KernelPCA("precomputed").fit(K).certificate_.storage == "precomputed"
+    assert KernelPCA(kernel="precomputed").fit(K).certificate_.storage == "precomputed"
 
 
 # ---------------------------------------------------------------- sizes as text

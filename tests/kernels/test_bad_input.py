@@ -104,7 +104,11 @@ TABLE = {
     "a class": (lambda: as_kernel(RBF), TypeError, r"write RBF\(\), with brackets"),
     "a class in an estimator": (lambda: KernelRidge(RBF).fit(X, Y), TypeError, r"write RBF\(\)"),
     "a number for a kernel": (lambda: as_kernel(3), TypeError, "kernel must be .*got int"),
-    "None for a kernel": (lambda: KernelPCA(None).fit(X), TypeError, "kernel must be .*NoneType"),
+    "None for a kernel": (
+        lambda: KernelPCA(kernel=None).fit(X),
+        TypeError,
+        "kernel must be .*NoneType",
+    ),
     # functions, feature maps, matrices
     "no function": (lambda: FromFunction(3)(X), ValueError, "'function'.*callable.*Got 3"),
     "an unknown definiteness": (

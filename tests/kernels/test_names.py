@@ -50,9 +50,10 @@ def test_a_function_becomes_a_kernel():
 
 
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
+@pytest.mark.filterwarnings("ignore:KernelPCA.*Sigmoid:UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
     X = table(12, 2)
     gram(name, X)
-    KernelPCA(name, n_components=1).fit(X)
+    KernelPCA(kernel=name, n_components=1).fit(X)
     if as_kernel(name).definiteness == "psd":
         KernelRidge(name).fit(X, X[:, 0])

@@ -211,7 +211,7 @@ def test_the_first_round_is_kept_if_time_is_over_in_the_second(monkeypatch):
         ("svn", ValueError, "'ridge', 'svc', 'svr'.*'svn'"),
         (SVC, TypeError, "estimator must be"),
         (LinearRegression(), ValueError, "knows no grid for LinearRegression: it knows gamma"),
-        (KernelPCA("linear"), ValueError, "knows no grid for KernelPCA"),
+        (KernelPCA(kernel="linear"), ValueError, "knows no grid for KernelPCA"),
     ],
     ids=str,
 )

@@ -1,0 +1,328 @@
+"""Newton's method for logistic regression: directly where it is small, else by conjugate gradients.
+
+The steps of conjugate gradients run in float32, guided by the blocks of the classes; value, slopes
+and the proof are float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
+
+from mercer._scratch import scratch
+from mercer.linear._base import EPS, TINY
+from mercer.linear._likelihood import Likelihood, Point
+from mercer.linear._logistic_design import Design
+from mercer.result import Status
+from mercer.solvers import Limits
+
+DIRECT = 5e7  # operations of a factor, up to which steps are solved directly
+BLOCKS = 1000  # columns up to which the guide of conjugate gradients is dense
+SMALL = 20_000  # entries of a table that are solved to rounding
+SETTLED = 1e-11  # the error that this is
+ENOUGH = 1e-4  # of the promised gain that a step must bring (Armijo)
+HIDDEN = 1e-12  # promised gain, relative to the value at 0, that rounding may hide
+NOTHING = 1e-15  # the same, that is no gain
+PATIENCE = 4  # steps that bring nothing before the solve is given up
+SHORTEST = 1e-10  # part of a step
+FAR = 0.02  # error above which the best length of a step is looked for
+LENGTHS = 3  # that are tried for it
+CHORD = 0.01  # error below which the factor of the step before serves again
+STALE = 8  # iterations of conjugate gradients after which the guide is made anew
+MAX_CG = 300
+ROUGH, FINE = 0.1, 1e-2  # accuracy of a step's gain, at first and in the end
+WELL = 1e-6  # ratio of pivots of a matrix that is safely definite
+
+
+class State(NamedTuple):
+    """Where Newton's method stands."""
+
+    theta: np.ndarray  # (m, k)
+    G: np.ndarray  # (n, k)
+    point: Point
+    value: float
+
+
+class NewtonRun:
+    """Minimises likelihood + ½ Σ penalty θ² and knows the error that is left.
+
+    The error is √(gᵀH⁻¹g / value at 0): the square root of twice the part of the objective that a
+    Newton step would gain.
+    """
+
+    def __init__(self, design: Design, likelihood: Likelihood):
+        self.design, self.likelihood = design, likelihood
+        (n, m), k = design.A.shape, likelihood.n_outputs
+        self.steps, self.error, self.reach = 0, np.inf, np.inf
+        self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
+        self.null = max(self.state.value, TINY)
+        self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
+        direct = 0.5 * n * (m * k) ** 2 + (m * k) ** 3 / 3 <= DIRECT
+        self.small = direct and n * m * k <= SMALL
+        self.solver: _Direct | _Conjugate = (_Direct if direct else _Conjugate)(self)
+
+    def _state(self, theta: np.ndarray, G: np.ndarray) -> State:
+        point = self.likelihood.at(G)
+        ridge = 0.5 * float((self.design.penalty * theta**2).sum())
+        return State(theta, G, point, point.value + ridge)
+
+    def gradient(self, state: State) -> np.ndarray:
+        """Return the gradient in θ."""
+        return self.design.slopes(state.point.slopes) + self.design.penalty * state.theta
+
+    def relative_gradient(self) -> float:
+        """Return the largest entry of the gradient, relative to ‖column‖ · ‖slopes at 0‖."""
+        sizes = 2.0 * self.first_slopes  # columns have a norm of about 2 in these coordinates
+        return float(np.abs(self.gradient(self.state)).max(initial=0.0)) / max(sizes, TINY)
+
+    # ------------------------------------------------------------ the loop
+    def solve(
+        self,
+        tol: float,
+        limits: Limits,
+        done: Callable[[np.ndarray], bool] = lambda G: False,
+    ) -> Status:
+        """Step until the error is at most ``tol``, or ``done(G)``; the last step is taken too.
+
+        Rounding is reached when neither the error nor the value falls for a few steps.
+        """
+        idle, least, lowest = 0, np.inf, np.inf
+        while True:
+            gradient = self.gradient(self.state)
+            direction = self.solver.direction(self.state, gradient, self.error, tol)
+            gain = float((gradient * direction).sum())
+            self.error = float((max(gain, 0.0) / self.null) ** 0.5)
+            change = self.design.values(direction)
+            self.reach = float(np.abs(change).max(initial=0.0))
+            last, stopped = self.error <= tol, limits.stopped(self.steps)
+            falls = self.error < 0.5 * least or self.state.value < lowest - NOTHING * self.null
+            idle = 0 if falls else idle + 1
+            least, lowest = min(least, self.error), min(lowest, self.state.value)
+            if self.error == 0.0 or (stopped and not last):
+                return Status.OPTIMAL if last else stopped or Status.ROUNDING
+            if idle > PATIENCE and not last:
+                if not self.solver.renew():
+                    return Status.ROUNDING
+                idle = 0
+                continue
+            moved = self._moved(direction, change, gain)
+            self.steps += moved is not None
+            if last or done(self.state.G) or (moved is None and not self.solver.renew()):
+                return Status.OPTIMAL if last else Status.ROUNDING
+
+    def _moved(self, direction: np.ndarray, change: np.ndarray, gain: float) -> State | None:
+        """Go as far against a direction as it pays; None if it does not."""
+        at, length = self.state, 1.0
+        if self.error > FAR:
+            length = self._best_length(direction, change)
+        while length > SHORTEST:
+            there = self._state(at.theta - length * direction, at.G - length * change)
+            enough = there.value <= at.value - ENOUGH * length * gain
+            hidden = gain <= HIDDEN * self.null
+            if enough or (hidden and there.value <= at.value + HIDDEN * self.null):
+                self.state = there
+                return there
+            length *= 0.5
+        return None
+
+    def _best_length(self, direction: np.ndarray, change: np.ndarray) -> float:
+        """Return about the best length of a step, by Newton's method for one number.
+
+        Far from the minimum Newton's step for all coordinates is too short where the classes are
+        well separated.
+        """
+        at, length = self.state, 1.0
+        ridge = self.design.penalty * direction
+        for _ in range(LENGTHS):
+            point = self.likelihood.at(at.G - length * change)
+            slope = float((point.slopes * change).sum())
+            slope += float((ridge * (at.theta - length * direction)).sum())
+            curve = float((change * point.apply(change)).sum()) + float((ridge * direction).sum())
+            if not curve > 0.0:
+                break
+            better = float(np.clip(length + slope / curve, 0.25 * length, 4.0 * length))
+            settled = abs(better - length) < 0.1 * length
+            length = better
+            if settled:
+                break
+        return length
+
+
+class _Direct:
+    """Newton's direction by a factor of the whole Hessian, used again where it hardly changes."""
+
+    def __init__(self, run: NewtonRun):
+        self.run = run
+        self.factor: Any = None
+        self.fresh, self.before = True, np.inf
+
+    def direction(self, state: State, gradient: np.ndarray, error: float, tol: float) -> np.ndarray:
+        """Return H⁻¹g."""
+        if self.factor is None:
+            self.factor = _factored(self._first(state))
+        else:
+            quick = error <= CHORD if self.fresh else error <= 0.1 * self.before
+            self.fresh, self.before = not quick, error
+            if not quick:
+                self.factor = _factored(hessian(self.run.design, state.point, gauge=1.0))
+        return self.factor(gradient.T.ravel()).reshape(gradient.T.shape).T
+
+    def renew(self) -> bool:
+        """Ask for a new factor; return whether that makes a difference."""
+        stale, self.fresh, self.before = not self.fresh, False, 0.0
+        return stale
+
+    def _first(self, state: State) -> np.ndarray:
+        """Return the Hessian at the start: of two classes all rows have the same curvature."""
+        design = self.run.design
+        if design.products is None or state.theta.shape[1] > 1 or state.theta.any():
+            return hessian(design, state.point, gauge=1.0)
+        H = 0.25 * design.products / design.scale / design.scale.T
+        return H + np.diag(design.penalty[:, 0])
+
+
+def hessian(design: Design, point: Point, *, gauge: float = 0.0) -> np.ndarray:
+    """Return the Hessian of all coordinates, class by class.
+
+    Adding the same to all classes changes no probability: there a softmax has no curvature, and is
+    given ``gauge``, which moves no solution (that has a mean of 0).
+    """
+    (m, _), k = design.scale.shape, point.slopes.shape[1]
+    H, each = np.empty((k, m, k, m)), np.arange(m)
+    for c in range(k):
+        for d in range(c + 1):
+            sign = 1.0 if c == d else -1.0
+            H[c, :, d] = sign * _weighted(design.A, sign * point.entry(c, d))
+            H[c, :, d] /= design.scale * design.scale.T
+            H[d, :, c] = H[c, :, d].T
+        H[c, each, c, each] += design.penalty[:, 0]
+    if k > 1 and gauge:
+        free = np.flatnonzero(design.penalty[:, 0] == 0.0)
+        H[:, free, :, free] += gauge / k
+    return H.reshape(k * m, k * m)
+
+
+def _weighted(A: Any, h: np.ndarray) -> np.ndarray:
+    """Return Aᵀ diag(h) A for h ≥ 0."""
+    if sp.issparse(A):
+        return (A.T @ (sp.diags_array(h) @ A)).toarray()
+    B = np.multiply(A, np.sqrt(h)[:, None], out=scratch(A.shape, np.float64, brief=True))
+    return B.T @ B
+
+
+def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what solves with H, of least norm if H is singular."""
+    factor, failed = dpotrf(H, lower=1)
+    pivots = np.diag(factor)
+    if not failed and pivots.min() > WELL * pivots.max():
+        return lambda g: dpotrs(factor, g, lower=1)[0]
+    values, V = eigh(H, check_finite=False)
+    keep = values > len(H) * EPS * values[-1]
+    values, V = values[keep], V[:, keep]
+    return lambda g: V @ ((V.T @ g) / values)
+
+
+class _Conjugate:
+    """Newton's direction by conjugate gradients, in float32 as long as that is enough."""
+
+    def __init__(self, run: NewtonRun, dtype: Any = np.float32):
+        design, self.run, self.dtype = run.design, run, dtype
+        if sp.issparse(design.A):
+            self.A = (design.A @ sp.diags_array(1.0 / design.scale[:, 0])).astype(dtype)
+        else:
+            self.A = (design.A / design.scale.T).astype(dtype)
+        self.penalty = design.penalty.astype(dtype)
+        self.squares = self.A.power(2) if sp.issparse(self.A) else None
+        self.guide: Callable[[np.ndarray], np.ndarray] | None = None
+        self.last = 0
+
+    def direction(self, state: State, gradient: np.ndarray, error: float, tol: float) -> np.ndarray:
+        """Return about H⁻¹g: until the gain of the step is known well enough."""
+        point = state.point.rounded(self.dtype)
+        if self.guide is None or self.last >= STALE:
+            self.guide = self._guide(point)
+        unit = max(float(np.abs(gradient).max()), TINY)
+        negligible = 0.5 * tol**2 * self.run.null / unit / unit
+        with np.errstate(over="ignore", invalid="ignore"):  # then float64 has its turn
+            x, self.last = conjugate_gradients(
+                lambda P: (
+                    np.asarray(self.A.T @ point.apply(np.asarray(self.A @ P))) + self.penalty * P
+                ),
+                self.guide,
+                (gradient / unit).astype(self.dtype),
+                max(min(ROUGH, error), FINE),
+                negligible,
+            )
+        if not np.isfinite(x).all() and self.renew():
+            return self.direction(state, gradient, error, tol)
+        return x.astype(np.float64) * unit
+
+    def renew(self) -> bool:
+        """Go over to float64; return whether that makes a difference."""
+        if self.dtype is np.float64:
+            return False
+        self.__init__(self.run, np.float64)  # type: ignore[misc]
+        return True
+
+    def _guide(self, point: Point) -> Callable[[np.ndarray], np.ndarray]:
+        k, m = point.slopes.shape[1], self.A.shape[1]
+        if m <= BLOCKS and self.squares is None:
+            solve = dpotrs if self.dtype is np.float64 else spotrs
+            factors = [self._block(point.entry(c, c)) for c in range(k)]
+            return lambda R: np.column_stack(
+                [solve(factors[c], R[:, c], lower=1)[0] for c in range(k)]
+            )
+        diagonal = np.column_stack([self._diagonal(point.entry(c, c)) for c in range(k)])
+        return lambda R: R / diagonal
+
+    def _block(self, h: np.ndarray) -> np.ndarray:
+        B = self.A * np.sqrt(h)[:, None]
+        M = B.T @ B
+        M[np.diag_indices_from(M)] += self.penalty[:, 0] + self._floor
+        return (dpotrf if self.dtype is np.float64 else spotrf)(M, lower=1)[0]
+
+    def _diagonal(self, h: np.ndarray) -> np.ndarray:
+        squares = self.A**2 if self.squares is None else self.squares
+        return np.asarray(squares.T @ h) + self.penalty[:, 0] + self._floor
+
+    @property
+    def _floor(self) -> Any:
+        """What keeps a guide definite, in units of the curvature at the start."""
+        return self.dtype(1e-6 if self.dtype is np.float32 else 1e-12)
+
+
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray],
+    guide: Callable[[np.ndarray], np.ndarray],
+    g: np.ndarray,
+    accuracy: float,
+    negligible: float,
+) -> tuple[np.ndarray, int]:
+    """Return x with Hx ≈ g and the number of products.
+
+    It ends when the last product raised gᵀx by less than a share ``accuracy`` / (number of
+    products), or when gᵀx is sure to be negligible.
+    """
+    x, r = np.zeros_like(g), g.copy()
+    z = guide(r)
+    p, rz, gain = z.copy(), float((r * z).sum()), 0.0
+    for k in range(1, MAX_CG + 1):
+        Hp = product(p)
+        curve = float((p * Hp).sum())
+        if not curve > 0.0:
+            return (x if k > 1 else z), k
+        x += (rz / curve) * p
+        r -= (rz / curve) * Hp
+        before, gain = gain, gain + rz * rz / curve
+        rise = k * (gain - before)
+        if rise <= accuracy * gain or (rise <= 0.3 * gain and gain < negligible):
+            break
+        z = guide(r)
+        rz, old = float((r * z).sum()), rz
+        p = z + (rz / old) * p
+    return x, k

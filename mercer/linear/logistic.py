@@ -1,0 +1,288 @@
+"""Logistic regression."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from mercer._array import parse_memory
+from mercer._estimator import check_weights
+from mercer.linear._base import TINY, LinearModel
+from mercer.linear._inference import CoefficientTable, standard_errors
+from mercer.linear._likelihood import BinaryLikelihood, Likelihood, SoftmaxLikelihood
+from mercer.linear._logistic_design import Design
+from mercer.linear._logistic_newton import SETTLED, NewtonRun, hessian
+from mercer.linear._separation import Separation, find_separation
+from mercer.losses.softmax import log_probabilities
+from mercer.result import Certificate, Solution, Status
+from mercer.solvers import Limits
+
+NEAR = 0.1  # change of a decision value by the last step that says: not at a minimum
+WORK = 4e8  # operations that standard errors may take
+
+
+class LogisticRegression(ClassifierMixin, LinearModel):
+    """Logistic regression: min over w and b of −Σᵢ sᵢ log p(yᵢ | xᵢ) + (λ/2)‖w‖².
+
+    Two classes have p = 1 / (1 + exp(−w·x − b)) for ``classes_[1]``; several have a function for
+    each class, p = softmax(Wx + b), and λ/2 times the sum of all squares. λ is scikit-learn's 1/C.
+    Newton's method (iteratively reweighted least squares), by a factor where coefficients are few,
+    else by conjugate gradients.
+
+    Without a penalty (λ = 0) there is no minimum if a linear function separates the classes: the
+    coefficients would grow without end. That is found out, said, and the function is given.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        λ ≥ 0, the weight of ‖w‖²/2; the intercept is not penalised.
+    fit_intercept : bool, default=True
+        Whether to fit the offset b.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of each class.
+    tol : float, default=1e-6
+        The error that is proved: √(what a Newton step would gain, relative to the value at w = 0),
+        and the largest entry of the gradient, relative to the terms of its sum. Where coefficients
+        are few the fit goes on to rounding.
+    max_iter : int, default=200
+        Most Newton steps; −1 is no limit.
+    time_limit : float or None, default=None
+        Seconds; then the best so far is kept, with a warning.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    coef_ : array of shape (1, d) or (n_classes, d)
+        w.
+    intercept_ : array of shape (1,) or (n_classes,)
+        b; of several classes they add up to 0.
+    n_iter_ : int
+        Newton steps.
+    standard_errors_, intercept_standard_errors_ : array
+        Standard errors of ``coef_`` and ``intercept_`` from the inverse of the Hessian of the
+        objective. Not there for very many coefficients, for which they take longer than the fit.
+    separating_direction_, separating_intercept_ : array or None
+        w and b of a function that separates the classes, shaped as ``coef_`` and ``intercept_``:
+        no label is behind another class, and some are ahead. None if there is none or λ > 0.
+    certificate_ : Certificate
+        Newton's decrement, the norm of the gradient, the objective; ``separation`` where there is
+        one.
+
+    Examples
+    --------
+    >>> from mercer import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], ["no", "no", "yes", "no", "yes"]
+    >>> model = LogisticRegression(lam=0.1).fit(X, y)
+    >>> model.predict([[3.5]]), model.certificate_.ok
+    (array(['yes'], dtype='<U3'), True)
+    >>> print(LogisticRegression(lam=0).fit(X, y).summary())
+                     coef  std error        z        p
+    x0               1.09     0.9749    1.119    0.263
+    intercept      -2.804      2.563   -1.094    0.274
+    """
+
+    accepts_sparse = True
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        lam: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+    ):
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+
+    # ------------------------------------------------------------ fit
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Fit the model to rows X (dense or sparse) and labels y."""
+        X, y = self._fit_table(X, y)
+        limits = Limits.of(self.max_iter, self.time_limit, parse_memory(None))
+        codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))
+        used = np.flatnonzero(weight)
+        if len(used) < len(weight):
+            X, codes, weight = X[used], codes[used], weight[used]
+        design = Design.of(X, weight, float(self.lam), self.fit_intercept)
+        run = NewtonRun(design, self._likelihood(codes, weight))
+        self._keep_fit(design, run, *self._solved(design, run, codes, limits))
+        return self
+
+    def _codes(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find the classes; return the number of each label's class, and all weights."""
+        if y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
+            check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.class_weight is not None:
+            weight = weight * self._class_factors(y, codes, weight)[codes]
+        found = np.flatnonzero(np.bincount(codes, weight) > 0)
+        if len(self.classes_) < 2 or len(found) < len(self.classes_):
+            raise ValueError(
+                f"y must hold at least two classes, each with a positive weight; got "
+                f"{len(found)} class(es) with one: {self.classes_[found].tolist()}"
+            )
+        return codes, weight
+
+    def _class_factors(self, y: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the factor of each class; a weight of 2 counts as two rows in "balanced"."""
+        if self.class_weight == "balanced":
+            totals = np.bincount(codes, weight, len(self.classes_))
+            return weight.sum() / (len(totals) * np.maximum(totals, TINY))
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+
+    def _likelihood(self, codes: np.ndarray, weight: np.ndarray) -> Likelihood:
+        if len(self.classes_) == 2:
+            return BinaryLikelihood(codes, weight)
+        return SoftmaxLikelihood(codes, weight, len(self.classes_))
+
+    def _solved(
+        self, design: Design, run: NewtonRun, codes: np.ndarray, limits: Limits
+    ) -> tuple[Status, Separation | None]:
+        """Minimise; without a penalty, stop and say so where the classes are separated."""
+        goal = min(self.tol, SETTLED) if run.small else self.tol
+        if self.lam > 0:
+            return self._to_the_end(run, goal, limits), None
+
+        def separated(G: np.ndarray) -> bool:
+            return bool(run.likelihood.margins(G).min() > 0.0)
+
+        status = run.solve(self.tol, limits, separated)
+        found = None
+        if separated(run.state.G):
+            found = Separation(run.state.theta, True)
+        elif run.reach > NEAR or not status.ok:  # the last step still moved far: is there an end?
+            A = design.A / design.scale.T
+            found = find_separation(A, codes, run.likelihood.n_outputs)
+        if found is not None:
+            return Status.SEPARATED, found
+        return self._to_the_end(run, goal, limits) if status.ok else status, None
+
+    def _to_the_end(self, run: NewtonRun, goal: float, limits: Limits) -> Status:
+        """Minimise to ``goal``; it is enough that the error is within ``tol``."""
+        status = run.solve(goal, limits)
+        return Status.OPTIMAL if run.error <= self.tol else status
+
+    # ------------------------------------------------------------ what is kept
+    def _keep_fit(
+        self, design: Design, run: NewtonRun, status: Status, found: Separation | None
+    ) -> None:
+        self.coef_, self.intercept_ = self._in_units(design, run.state.theta)
+        self.n_iter_ = max(run.steps, 1)
+        self.separating_direction_ = self.separating_intercept_ = None
+        if found is not None:
+            direction = self._in_units(design, found.theta)
+            self.separating_direction_, self.separating_intercept_ = direction
+        self._errors = self._standard_errors(design, run) if found is None else None
+        certificate = self._prove(design, run, found)
+        if not certificate.ok and status.ok:
+            status = Status.ROUNDING
+        self._accept(Solution(self.coef_, status, certificate, self.intercept_))
+
+    def _in_units(self, design: Design, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        w, b = design.back(theta)
+        if len(self.classes_) > 2:  # the same for all classes changes nothing
+            b = b - b.mean()
+            w = w - w.mean(axis=1, keepdims=True) if self.lam == 0 else w
+        return w.T, b if self.fit_intercept else np.zeros_like(b)
+
+    def _standard_errors(self, design: Design, run: NewtonRun) -> np.ndarray | None:
+        m, k = design.A.shape[1], run.likelihood.n_outputs
+        if design.A.shape[0] * (m * k) ** 2 + (m * k) ** 3 > WORK:
+            return None
+        return standard_errors(hessian(design, run.state.point), design, k)
+
+    def _prove(self, design: Design, run: NewtonRun, found: Separation | None) -> Certificate:
+        """Prove the stationarity of the returned point, or that there is none."""
+        state, relative = run.state, run.relative_gradient()
+        parts = {
+            "objective": state.value,
+            "newton_decrement": run.error * run.null**0.5,
+            "relative_decrement": run.error,
+            "gradient_norm": relative,
+            "steps": run.steps,
+        }
+        value = max(run.error, relative)
+        about = f"stationary point of the likelihood of {len(self.classes_)} classes"
+        if found is not None:
+            value, about = np.inf, "the classes are separated: the likelihood has no maximum"
+            margins = run.likelihood.margins(design.values(found.theta))
+            parts |= {"separation": found.kind, "least_margin": float(margins.min())}
+        return Certificate("error and relative gradient", value, self.tol, about, parts)
+
+    # ------------------------------------------------------------ inference
+    @property
+    def standard_errors_(self) -> np.ndarray:
+        """Standard errors of the coefficients, shaped as ``coef_``."""
+        return self._known_errors()[:-1].T
+
+    @property
+    def intercept_standard_errors_(self) -> np.ndarray:
+        """Standard errors of the intercepts, shaped as ``intercept_``."""
+        return self._known_errors()[-1]
+
+    def _known_errors(self) -> np.ndarray:
+        if not hasattr(self, "_errors"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        if self._errors is None:
+            raise AttributeError(
+                "there are no standard errors: the classes are separated, or there are so many "
+                "coefficients that they would take longer than the fit"
+            )
+        return self._errors
+
+    def summary(self) -> CoefficientTable:
+        """Return a table of coefficients, standard errors, z and p values; it prints itself."""
+        check_is_fitted(self)
+        names = [*_check_feature_names_in(self), *["intercept"] * self.fit_intercept]
+        coef = np.column_stack([self.coef_, self.intercept_[:, None]])[:, : len(names)]
+        errors = self._known_errors().T[:, : len(names)]
+        if len(coef) > 1:
+            names = [f"{label}: {name}" for label in self.classes_ for name in names]
+        return CoefficientTable.of(list(names), coef.ravel(), errors.ravel())
+
+    # ------------------------------------------------------------ answers
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return w·x + b: (m,), positive for ``classes_[1]``, or a column for each class."""
+        values = self._linear_values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        values = self.decision_function(X)
+        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities, shape (m, n_classes)."""
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return np.column_stack([log_expit(-values), log_expit(values)])
+        return log_probabilities(values)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes, shape (m, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
