@@ -11,7 +11,7 @@ penalties give sparse solutions. A ball with dents is not the ball of a norm.
 # Powers
 # ------
 #
-# :math:`\\|x\\|_p = (\\sum_i |x_i|^p)^{1/p}` is a norm from :math:`p = 1` on.
+# :math:`\|x\|_p = (\sum_i |x_i|^p)^{1/p}` is a norm from :math:`p = 1` on.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,7 +46,7 @@ for norm in (Lp(0.5), L0):
 # Quadratic norms
 # ---------------
 #
-# :math:`\\|x\\|_P = \\sqrt{x^\\top P x}` has an ellipse. With the inverse of a covariance it is
+# :math:`\|x\|_P = \sqrt{x^\top P x}` has an ellipse. With the inverse of a covariance it is
 # Mahalanobis' distance: the ellipse follows the cloud, and in whitened coordinates it is a circle.
 
 rng = np.random.default_rng(0)

@@ -29,6 +29,7 @@ class WorkingSet:
         self.w = np.empty(0)
         self.gradient = self.b.copy()  # Xᵀr of all columns, at the last proof
         self.steps = 0
+        self.exact = False  # whether few coefficients are solved for to rounding
 
     # ------------------------------------------------------------ what a child implements
     def add(self, new: np.ndarray) -> None:

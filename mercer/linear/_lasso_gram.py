@@ -70,7 +70,7 @@ class GramSet(WorkingSet):
             self.steps += done
             if again:  # that was slow
                 self._newton(lam)
-        if np.count_nonzero(self.w) <= POLISH:
+        if self.exact and np.count_nonzero(self.w) <= POLISH:
             self._newton(lam)
         return None
 

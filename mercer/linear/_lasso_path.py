@@ -117,6 +117,7 @@ def solve_lasso(rows: LassoRows, lam: float, *, tol: float, limits: Limits) -> S
     while before * STRIDE > target:
         work.solve(before * STRIDE, before, max(tol, ON_THE_WAY), limits)
         before *= STRIDE
+    work.exact = True
     gap, status = work.solve(target, max(before, target), tol, limits)
     w = _all(work)
     certificate = _certificate(gap, rows, tol, w, lam)

@@ -73,7 +73,7 @@ class ResidualSet(WorkingSet):
             for _ in range(ROUNDS):
                 self._extrapolated(used, lam)
             slopes, looks = self.rows @ self.r, looks + 1
-        if np.count_nonzero(self.w) <= POLISH:
+        if self.exact and np.count_nonzero(self.w) <= POLISH:
             self._newton(lam)
         return None
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator, Transformer
+from mercer._estimator import FLOATS, KernelEstimator, Transformer
 from mercer.gram import Centering, TriangleGram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
@@ -188,18 +188,18 @@ class KernelPCA(Transformer, KernelEstimator):
         self.fit(X, y)
         return self._training_scores.astype(self._fit_dtype, copy=False)
 
-    def inverse_transform(self, Z: Any) -> np.ndarray:
-        """Return rows whose features lie near the points with scores Z, shape (m, d).
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return rows whose features lie near the points with scores X, shape (m, d).
 
-        See the parameter ``preimage``. ``inverse_transform(transform(X))`` removes what is not
+        See the parameter ``preimage``. ``inverse_transform(transform(rows))`` removes what is not
         in the leading components: noise.
         """
         check_is_fitted(self)
         method = choose_method(self.kernel_, self.preimage)
-        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
+        Z = check_array(X, dtype=FLOATS)
         if Z.shape[1] != self._n_features_out:
             raise ValueError(
-                f"Z must have {self._n_features_out} columns, one for each component; got "
+                f"X must have {self._n_features_out} columns, one for each component; got "
                 f"{Z.shape[1]}"
             )
         scores = Z.astype(np.float64, copy=False)

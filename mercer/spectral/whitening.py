@@ -171,10 +171,10 @@ class Whitening(LinearProjection):
         X = self._new_table(X)
         return project(X, self.mean_, self.components_.T).astype(X.dtype, copy=False)
 
-    def inverse_transform(self, Z: Any) -> np.ndarray:
+    def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows μ + z mixing_ of whitened rows, shape (m, d)."""
         check_is_fitted(self)
-        Z = check_array(Z, dtype=FLOATS, input_name="Z")
+        Z = check_array(X, dtype=FLOATS)
         if Z.shape[1] != len(self.mixing_):
-            raise ValueError(f"Z must have {len(self.mixing_)} columns; got {Z.shape[1]}")
+            raise ValueError(f"X must have {len(self.mixing_)} columns; got {Z.shape[1]}")
         return (Z @ self.mixing_ + self.mean_).astype(Z.dtype, copy=False)

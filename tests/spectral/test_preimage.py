@@ -137,7 +137,7 @@ def test_objects_have_no_preimages():
 
 def test_the_wrong_number_of_scores_is_named():
     model = KernelPCA(n_components=2, kernel="linear").fit(X)
-    with pytest.raises(ValueError, match=r"Z must have 2 columns.*got 3"):
+    with pytest.raises(ValueError, match=r"X must have 2 columns.*got 3"):
         model.inverse_transform(np.zeros((1, 3)))
 
 
