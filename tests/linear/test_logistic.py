@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from mercer import LinearRegression, LogisticRegression, PolynomialMap
+from mercer import LinearRegression, LogisticRegression, PolynomialMap, optimize
 from mercer.linear import _logistic_newton as newton
 from mercer.linear._likelihood import BinaryLikelihood, SoftmaxLikelihood
 from mercer.linear._separation import find_separation
@@ -105,6 +105,21 @@ def test_newtons_step_is_weighted_least_squares():
     point = BinaryLikelihood(y, np.ones(len(y))).at(f[:, None])
     np.testing.assert_allclose(point.h, h, atol=1e-15)
     np.testing.assert_allclose(point.slopes[:, 0], p - y, atol=1e-15)
+
+
+def test_gradient_descent_ends_at_the_same_point():
+    X, y = noisy(60, 2)
+    A, s, lam = np.hstack([X, np.ones((60, 1))]), 2.0 * y - 1.0, np.array([1.0, 1.0, 0.0])
+
+    def value(t):
+        return float(np.logaddexp(0.0, -s * (A @ t)).sum() + 0.5 * lam @ t**2)
+
+    def slope(t):
+        return -A.T @ (s * expit(-s * (A @ t))) + lam * t
+
+    found = optimize.gradient_descent(value, np.zeros(3), grad=slope, max_iter=20000)
+    model = LogisticRegression(lam=1.0).fit(X, y)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), found.value, atol=1e-5)
 
 
 @pytest.mark.parametrize("k", [1, 4])
