@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._array import one_blas_thread
 from mercer.gram import gram
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
@@ -116,11 +115,10 @@ class SVC(ClassifierMixin, MarginClassifier):
     # ------------------------------------------------------------ fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Fit the machine to rows X and labels y."""
-        with one_blas_thread:  # BLAS threads that wait would take the cores from those of the tiles
-            training, limits = self._prepare(X, y, sample_weight), self._limits()
-            self._finish(training, self._solve(training, limits))
-            if self.probability:
-                self.slopes_ = self._calibrate(training, limits)
+        training, limits = self._prepare(X, y, sample_weight), self._limits()
+        self._finish(training, self._solve(training, limits))
+        if self.probability:
+            self.slopes_ = self._calibrate(training, limits)
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SVC]:

@@ -11,7 +11,6 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._array import one_blas_thread
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
@@ -27,8 +26,7 @@ class _SingleMachine(MarginEstimator):
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
     ) -> Solution:
         """Solve one problem on all points and store the machine."""
-        with one_blas_thread:  # BLAS threads that wait would take the cores from those of the tiles
-            solution = self._solution(sample, problem, beta)
+        solution = self._solution(sample, problem, beta)
         support = np.flatnonzero(solution.value)
         self._keep_support(sample, support)
         self.dual_coef_ = solution.value[support][None, :]
