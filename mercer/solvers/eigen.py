@@ -196,8 +196,12 @@ def fix_signs(vectors: np.ndarray) -> np.ndarray:
     """Make the entry of largest size of each column positive: the same signs in every run."""
     if vectors.size == 0:
         return vectors
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return vectors * np.where(largest < 0, -1.0, 1.0)
+    high, low = vectors.max(axis=0), -vectors.min(axis=0)
+    signs = np.where(low > high, -1.0, 1.0)
+    tied = np.flatnonzero(low == high)  # then the first of the largest entries decides
+    first = np.abs(vectors[:, tied]).argmax(axis=0)
+    signs[tied] = np.where(vectors[first, tied] < 0, -1.0, 1.0)
+    return vectors * signs
 
 
 def status_of(certificate: Any) -> Status:
