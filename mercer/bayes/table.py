@@ -60,18 +60,19 @@ class JointTable:
         return f"JointTable({sizes})"
 
     # ------------------------------------------------------------ parts
-    def marginal(self, names: str | Sequence[str]) -> JointTable:
-        """Return the distribution of some of the variables, in the order that is given."""
-        wanted = self._known([names] if isinstance(names, str) else list(names))
+    def marginal(self, names: str | int | Sequence[str | int]) -> JointTable:
+        """Return the distribution of some variables, by name or axis, in the order given."""
+        wanted = self._known(_listed(names))
         axes = [self.names.index(name) for name in wanted]
         rest = tuple(i for i in range(len(self.names)) if i not in axes)
         left = [name for name in self.names if name in wanted]
         table = self.table.sum(axis=rest).transpose([left.index(name) for name in wanted])
         return self._part(table, wanted)
 
-    def conditional(self, given: Mapping[str, Any]) -> JointTable:
+    def conditional(self, given: Mapping[str | int, Any]) -> JointTable:
         """Return the distribution of the other variables if some outcomes are known."""
         known = self._known(list(given))
+        given = dict(zip(known, given.values(), strict=True))
         rest = [name for name in self.names if name not in known]
         if not rest:
             raise ValueError("given must leave at least one variable")
@@ -87,7 +88,11 @@ class JointTable:
     def _part(self, table: np.ndarray, names: list[str]) -> JointTable:
         return JointTable(table, names, outcomes={name: self.outcomes[name] for name in names})
 
-    def _known(self, names: list[str]) -> list[str]:
+    def _known(self, given: list[Any]) -> list[str]:
+        """Return names, of which some may be given as the number of an axis."""
+        count = len(self.names)
+        numbers = [n for n in given if isinstance(n, int | np.integer) and -count <= n < count]
+        names = [self.names[n] if n in numbers else n for n in given]
         if not names or len(set(names)) < len(names) or not set(names) <= set(self.names):
             raise ValueError(f"names must be among {self.names}, each once; got {names}")
         return names
@@ -115,8 +120,7 @@ class JointTable:
 
     def _pair(self, a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return p(a, b) and p(a) p(b) as matrices."""
-        first = [a] if isinstance(a, str) else list(a)
-        second = [b] if isinstance(b, str) else list(b)
+        first, second = _listed(a), _listed(b)
         joint = self.marginal(first + second).table
         rows = int(np.prod(joint.shape[: len(first)]))
         joint = joint.reshape(rows, -1)
@@ -147,6 +151,10 @@ class JointTable:
         if values.dtype.kind not in "biuf":
             raise TypeError(f"the outcomes of {name} must be numbers; got {self.outcomes[name]}")
         return values.astype(np.float64), chance
+
+
+def _listed(names: Any) -> list[Any]:
+    return [names] if isinstance(names, str | int | np.integer) else list(names)
 
 
 def _probabilities(table: Any) -> np.ndarray:

@@ -167,3 +167,13 @@ def test_bad_input_is_named(call, match):
 
 def test_the_mean_of_words_is_refused():
     refuses(lambda: EXAMPLE.mean("y"), TypeError, "outcomes of y must be numbers")
+
+
+def test_an_axis_stands_for_its_name():
+    table = JointTable(np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]]), ["a", "b"])
+    np.testing.assert_array_equal(table.marginal(1).table, table.marginal("b").table)
+    np.testing.assert_array_equal(
+        table.conditional({-1: 2}).table, table.conditional({"b": 2}).table
+    )
+    with pytest.raises(ValueError, match=r"names must be among \['a', 'b'\], each once; got \[5\]"):
+        table.marginal(5)
