@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import chi2
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import largest_size
@@ -40,7 +42,7 @@ class _InverseRegression(LinearProjection):
         self.n_slices_ = int(codes.max()) + 1
         rows, unit = self._standardised(X)
         self.shrinkage_ = self._shrinkage_of(rows)
-        solution = self._solve(self._between(rows, codes, unit), rows)
+        solution = self._solve(rows, codes, unit)
         self.eigenvalues_ = solution.state
         self.components_ = (solution.value / unit[:, None]).T
         self._accept(solution)
@@ -58,19 +60,21 @@ class _InverseRegression(LinearProjection):
         self.mean_ = mean * scale
         return rows / spread, spread * scale
 
-    def _solve(self, between: np.ndarray, rows: np.ndarray) -> Solution:
+    def _solve(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> Solution:
         """Return as many of the directions as are asked for, or called for."""
-        n, d = rows.shape
-        total = (rows.T @ rows) / n
-        total = (1.0 - self.shrinkage_) * total + self.shrinkage_ * (np.trace(total) / d) * np.eye(
-            d
-        )
+        between, total = self._between(rows, codes, unit), self._total(rows)
         full = pencil_eigenpairs(between, total)
         V, values = full.value, np.maximum(full.state, 0.0)
-        k = self._count(values, n, full.stats["rank"])
+        k = self._count(values, V, rows, codes, unit)
         proof = pencil_residual(between, total, values[:k], V[:, :k], V)
         status = Status.OPTIMAL if proof.ok else Status.INACCURATE
         return Solution(V[:, :k], status, proof, state=values[:k])
+
+    def _total(self, rows: np.ndarray) -> np.ndarray:
+        """Return the covariance of standardised rows, shrunk."""
+        n, d = rows.shape
+        total, s = (rows.T @ rows) / n, self.shrinkage_
+        return (1.0 - s) * total + s * (np.trace(total) / d) * np.eye(d)
 
     def _shrinkage_of(self, rows: np.ndarray) -> float:
         if self.shrinkage != "auto":
@@ -81,7 +85,9 @@ class _InverseRegression(LinearProjection):
     def _between(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def _count(self, values: np.ndarray, n: int, rank: int) -> int:
+    def _count(
+        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
+    ) -> int:
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -168,15 +174,16 @@ class SIR(_InverseRegression):
         sizes, means = slice_means(rows, codes)
         return (means.T * (sizes / len(rows))) @ means
 
-    def _count(self, values: np.ndarray, n: int, rank: int) -> int:
+    def _count(
+        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
+    ) -> int:
         most = min(int(np.count_nonzero(values > NOTHING)), self.n_slices_ - 1)
-        self.p_values_ = self._test(values, n, rank, most)
+        self.p_values_ = self._test(values, len(rows), V.shape[1], most)
         if self.n_components is not None:
             return min(self.n_components, most)
         if self.shrinkage_ > 0.0:
             return most
-        more = np.flatnonzero(~(self.p_values_ <= self.alpha))
-        return min(max(int(more[0]) if len(more) else most, 1), most)
+        return _before_the_first(self.p_values_ > self.alpha, most)
 
     def _test(self, values: np.ndarray, n: int, rank: int, most: int) -> np.ndarray:
         """Return Li's p-values: n Σ_{i > j} λᵢ is χ² if there are only j directions."""
@@ -197,7 +204,8 @@ class LocalSIR(_InverseRegression):
     Parameters
     ----------
     n_components : int or None, default=None
-        How many directions; None means all.
+        How many directions; None means those before the first with a p-value above ``alpha``, and
+        all without shuffles.
     n_slices : int, default=10
         Slices of about equally many rows. Labels, and numbers with at most as many different
         values, are slices by themselves.
@@ -206,6 +214,12 @@ class LocalSIR(_InverseRegression):
     shrinkage : float in [0, 1] or "auto", default="auto"
         s in (1 − s) Σ + s I of standardised columns. "auto" is Ledoit and Wolf's estimate where
         there are no more rows than columns, else 0.
+    n_permutations : int, default=0
+        How often the response is shuffled to test the number of directions; 0: no test.
+    alpha : float, default=0.05
+        The level of the test.
+    random_state : int, RandomState instance or None, default=None
+        The shuffles.
 
     Attributes
     ----------
@@ -214,6 +228,9 @@ class LocalSIR(_InverseRegression):
     eigenvalues_ : array of shape (k,)
         Shares of the variance of the scores that the local means keep, falling (with shrinkage: of
         the shrunk variance).
+    p_values_ : array
+        The share of shuffles with an eigenvalue as large, for each direction up to the first above
+        ``alpha``; empty without shuffles. A shuffle keeps the directions before it.
     n_slices_, shrinkage_
         What was used.
     certificate_ : Certificate
@@ -233,6 +250,9 @@ class LocalSIR(_InverseRegression):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_CONSTRAINTS,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -242,11 +262,17 @@ class LocalSIR(_InverseRegression):
         n_slices: int = 10,
         n_neighbors: int = 10,
         shrinkage: float | str = "auto",
+        n_permutations: int = 0,
+        alpha: float = 0.05,
+        random_state: Any = None,
     ):
         self.n_components = n_components
         self.n_slices = n_slices
         self.n_neighbors = n_neighbors
         self.shrinkage = shrinkage
+        self.n_permutations = n_permutations
+        self.alpha = alpha
+        self.random_state = random_state
 
     def _between(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
         # neighbours are near in the units that X came in
@@ -263,6 +289,41 @@ class LocalSIR(_InverseRegression):
         weights = np.full(n * k, 1.0 / k)
         return sp.csr_array((weights, nearest.ravel(), np.arange(0, n * k + 1, k)), (n, n)) @ rows
 
-    def _count(self, values: np.ndarray, n: int, rank: int) -> int:
+    def _count(
+        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
+    ) -> int:
         most = int(np.count_nonzero(values > NOTHING))
-        return most if self.n_components is None else min(self.n_components, most)
+        if self.n_permutations == 0:
+            self.p_values_ = np.zeros(0)
+        else:
+            self.p_values_ = np.array(list(self._p_values(values[:most], V, rows, codes, unit)))
+        if self.n_components is not None:
+            return min(self.n_components, most)
+        return _before_the_first(self.p_values_ > self.alpha, most)
+
+    def _p_values(
+        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
+    ) -> Iterator[float]:
+        """Yield the share of shuffles with a j-th eigenvalue as large, until one is above alpha.
+
+        A shuffle leaves the scores of the directions before the j-th with the response, and
+        shuffles all others together.
+        """
+        rng = check_random_state(self.random_state)
+        scores, back = rows @ V, V.T @ self._total(rows)
+        for j, value in enumerate(values):
+            reached = 1
+            for _ in range(self.n_permutations):
+                order = rng.permutation(len(rows))
+                shuffled = np.hstack([scores[:, :j], scores[order, j:]]) @ back
+                between = self._between(shuffled, codes, unit)
+                reached += pencil_eigenpairs(between, self._total(shuffled)).state[j] >= value
+            yield reached / (1 + self.n_permutations)
+            if reached > self.alpha * (1 + self.n_permutations):
+                return
+
+
+def _before_the_first(rejected: np.ndarray, most: int) -> int:
+    """Return how many come before the first that is rejected: at least 1, and all if none is."""
+    first = np.flatnonzero(rejected)
+    return min(max(int(first[0]) if len(first) else most, 1), most)

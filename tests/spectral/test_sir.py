@@ -233,3 +233,15 @@ BAD = {
 @pytest.mark.parametrize(("call", "match"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_named(call, match):
     refuses(call, ValueError, match)
+
+
+def test_shuffles_tell_how_many_local_directions_there_are():
+    X = np.random.default_rng(0).normal(size=(600, 5))
+    local = LocalSIR(n_permutations=60, random_state=0)
+    one = local.fit(X, X[:, 0] ** 2)
+    assert one.components_.shape == (1, 5)
+    assert one.p_values_[0] == 1 / 61
+    two = local.fit(X, np.sign(X[:, 0]) * np.round(3 * X[:, 1] ** 2))
+    assert two.components_.shape == (2, 5)
+    nothing = local.fit(X, np.random.default_rng(1).normal(size=600))
+    assert nothing.p_values_[0] > 0.05
