@@ -18,6 +18,8 @@ ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
 SAMPLE = 600  # points whose eigenvectors are the start for all points
 WIDTH = 14  # columns of a block beyond the wanted ones: a pass over the tiles costs more than these
+SHARPEST = 1e-10  # relative residual that float64 products are asked for at most
+NOTHING = 1e-12  # of the largest eigenvalue: what float32 vectors leave of a zero
 BELOW = 1e-2  # relative residual at which the lower end of the spectrum is known well enough
 
 
@@ -134,8 +136,9 @@ def _iterate(
     aim = max(0.7 * tolerance, SINGLE_REACHES)
     V = block_krylov(rough, n, n_components, tolerance=aim, start=start).vectors
     proof = _prove(exact, V, tolerance)
-    if not proof.certificate.ok:
-        aim = SAFETY * tolerance
+    wanted = min(tolerance, max(0.1 * proof.smallest, SHARPEST))
+    if proof.certificate.residual > wanted:
+        aim = SAFETY * wanted
         V = block_krylov(precise, n, n_components, tolerance=aim, start=proof.vectors).vectors
         proof = _prove(exact, V, tolerance)
     noise = SINGLE_REACHES * proof.values.max(initial=0.0)
@@ -165,6 +168,12 @@ class _Proof(NamedTuple):
     certificate: Certificate
     centering: Centering
 
+    @property
+    def smallest(self) -> float:
+        """The smallest eigenvalue, relative to the largest: a direction of less than its residual
+        could be any."""
+        return float(self.values[-1] / self.values[0]) if len(self.values) else 1.0
+
 
 def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
     """Return Rayleigh quotients, centring and proof from one product with float64 values."""
@@ -177,7 +186,9 @@ def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
     order = np.argsort(-values, kind="stable")
     values, V, images = values[order], V[:, order], images[:, order]
     centering = Centering(weights, means, float(means.mean()))
-    certificate = eigen_residual(
-        CenteredGram(K, centering), values, V, tolerance=tolerance, images=images
-    )
+    centered = CenteredGram(K, centering)
+    noise = max(_rounding(centered, values), NOTHING * float(values.max(initial=0.0)))
+    keep = values > noise
+    values, V, images = values[keep], V[:, keep], images[:, keep]
+    certificate = eigen_residual(centered, values, V, tolerance=tolerance, images=images)
     return _Proof(values, V, certificate, centering)

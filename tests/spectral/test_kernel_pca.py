@@ -231,3 +231,11 @@ def test_it_is_a_step_of_a_pipeline():
 def test_scores_are_features_whose_kernel_is_the_centred_kernel():
     scores = KernelPCA(kernel=RBF(gamma=0.2)).fit_transform(X)
     assert check_kernel("linear", scores).ok
+
+
+def test_many_points_of_low_rank_have_as_many_components_as_their_rank():
+    rows = table(3100, 3)  # tiles are computed, nothing is stored
+    model = KernelPCA(kernel="linear", n_components=10).fit(rows)
+    wanted = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) ** 2
+    np.testing.assert_allclose(model.eigenvalues_, wanted, rtol=1e-10)
+    assert np.isfinite(model.transform(rows[:5])).all()
