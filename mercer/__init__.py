@@ -1,34 +1,18 @@
 """mercer: kernel machines with a proof with every fit."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from mercer import kernels, losses, plot, schoenberg
-from mercer.distances import check_distance
-from mercer.feature_space import feature_distance, mean_distance, rkhs_inner, rkhs_norm
-from mercer.gram import Gram, center_rows, gram
-from mercer.kernels import as_kernel
-from mercer.losses import as_loss
-from mercer.machines import (
-    KNN,
-    SVC,
-    SVR,
-    KernelLogistic,
-    KernelMachine,
-    KernelRidge,
-    KernelRidgeClassifier,
-    KNNRegressor,
-    LinearSVC,
-    OneClassSVM,
-    Perceptron,
-)
-from mercer.result import Certificate, Solution, Status
-from mercer.testing import check_gram, check_kernel, check_loss, check_solver
-
 if TYPE_CHECKING:
-    from mercer import assess, bayes, norms, optimize, penalties
+    from mercer import assess, bayes, kernels, losses, norms, optimize, penalties, plot, schoenberg
     from mercer.bayes import GMM, GaussianBayes, em
     from mercer.boosting import AdaBoost
+    from mercer.distances import check_distance
+    from mercer.feature_space import feature_distance, mean_distance, rkhs_inner, rkhs_norm
+    from mercer.gram import Gram, center_rows, gram
+    from mercer.kernels import as_kernel
     from mercer.linear import (
         Lasso,
         LinearRegression,
@@ -36,6 +20,20 @@ if TYPE_CHECKING:
         PenaltyRegression,
         Ridge,
         lasso_path,
+    )
+    from mercer.losses import as_loss
+    from mercer.machines import (
+        KNN,
+        SVC,
+        SVR,
+        KernelLogistic,
+        KernelMachine,
+        KernelRidge,
+        KernelRidgeClassifier,
+        KNNRegressor,
+        LinearSVC,
+        OneClassSVM,
+        Perceptron,
     )
     from mercer.maps import (
         EmpiricalMap,
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
         RandomFourier,
     )
     from mercer.nets import Autoencoder, MLPClassifier, MLPRegressor
+    from mercer.result import Certificate, Solution, Status
     from mercer.select import (
         KernelSearchCV,
         cross_validate,
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
         SupervisedPCA,
         Whitening,
     )
+    from mercer.testing import check_gram, check_kernel, check_loss, check_solver
 
 __version__ = "0.1.0.dev0"
 
@@ -163,6 +163,28 @@ __all__ = [
 ]
 
 _LAZY = {
+    "mercer.kernels": ("as_kernel",),
+    "mercer.losses": ("as_loss",),
+    "mercer.plot": (),
+    "mercer.schoenberg": (),
+    "mercer.distances": ("check_distance",),
+    "mercer.feature_space": ("feature_distance", "mean_distance", "rkhs_inner", "rkhs_norm"),
+    "mercer.gram": ("Gram", "center_rows"),
+    "mercer.machines": (
+        "KNN",
+        "SVC",
+        "SVR",
+        "KernelLogistic",
+        "KernelMachine",
+        "KernelRidge",
+        "KernelRidgeClassifier",
+        "KNNRegressor",
+        "LinearSVC",
+        "OneClassSVM",
+        "Perceptron",
+    ),
+    "mercer.result": ("Certificate", "Solution", "Status"),
+    "mercer.testing": ("check_gram", "check_kernel", "check_loss", "check_solver"),
     "mercer.linear": (
         "Lasso",
         "LinearRegression",
@@ -216,7 +238,7 @@ _LAZY = {
         "Whitening",
     ),
 }
-"""What is loaded when it is first asked for: the rest starts without it."""
+"""Everything is loaded when it is first asked for, so that the command starts at once."""
 
 
 def __getattr__(name: str) -> Any:
@@ -231,3 +253,18 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """The package, in which ``gram`` is the function although a folder has that name too."""
+
+    @property
+    def gram(self) -> Any:
+        return import_module("mercer.gram").gram
+
+    @gram.setter
+    def gram(self, module: ModuleType) -> None:
+        """Keep the function: the import system binds the folder's name here."""
+
+
+sys.modules[__name__].__class__ = _Package

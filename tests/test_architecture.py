@@ -41,15 +41,16 @@ LEVELS = {
     "nets": 5,
     "plot": 5,
     "spectral": 5,
+    "tables": 5,
     "assess": 6,
+    "datasets": 6,
+    "io": 6,
     "scale": 6,
     "select": 6,
-    "cli": 7,
-    "datasets": 7,
-    "io": 7,
     "report": 7,
-    "__init__": 8,
-    "__main__": 8,
+    "cli": 8,
+    "__init__": 9,
+    "__main__": 9,
 }
 
 OPTIONAL = {"typer", "rich", "polars", "dask", "distributed", "matplotlib", "pandas", "skops"}
