@@ -1,0 +1,157 @@
+"""How delimited text is laid out: its separator, its quotes, its header."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from mercer.datasets.files.records import first_ragged, is_well_quoted, scan, whole_records
+from mercer.datasets.files.source import as_utf8
+from mercer.datasets.files.words import MISSING, is_number
+
+SEPARATORS = "\t;,|"
+"""What may separate fields; the earlier one is taken where two would do."""
+
+SAMPLE = 2**16
+SAMPLE_ROWS = 200
+
+Quoting = Literal["quoted", "literal", "lenient"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is needed to read the text: with it every block is read alike."""
+
+    separator: str
+    quoting: Quoting
+    has_header: bool
+    names: list[str]
+
+
+def layout_of(text: bytes, complete: bool) -> Layout:
+    """Tell the layout from the beginning of a text; ``complete`` if that is all of it."""
+    sample = as_utf8(text[: _sample_end(text)]).decode()
+    separator = _separator(sample)
+    quoting = _quoting(text, separator, complete)
+    rows = _rows(sample, separator, quoting)
+    header = looks_like_header(rows)
+    names = rows[0] if header else [""] * len(rows[0] if rows else [""])
+    return Layout(separator, quoting, header, clear_names(names))
+
+
+def _sample_end(text: bytes) -> int:
+    """Cut at the end of a line, so that the last row of the sample is whole."""
+    if len(text) <= SAMPLE:
+        return len(text)
+    return text.rfind(b"\n", 0, SAMPLE) + 1 or text.find(b"\n") + 1 or len(text)
+
+
+# ---------------------------------------------------------------- separator and quotes
+def _separator(sample: str) -> str:
+    """Return the separator by which most rows have as many fields as the first one."""
+    agreement = {s: _agreement(_rows(sample, s, "quoted")) for s in SEPARATORS}
+    best = max(SEPARATORS, key=lambda s: agreement[s])  # the first of equals
+    return best if agreement[best] > 0 else ","
+
+
+def _agreement(rows: list[list[str]]) -> float:
+    width = len(rows[0]) if rows else 0
+    return sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0
+
+
+def _quoting(text: bytes, separator: str, complete: bool) -> Quoting:
+    """Tell what quotes are: borders of fields, mere characters, or now the one, now the other.
+
+    They are mere characters where all lines then have the same number of fields, and they cannot
+    be borders or would run over the ends of such lines.
+    """
+    if b'"' not in text:
+        return "quoted"
+    is_even = _is_even(text[: whole_records(text, quoted=False)], separator)
+    text = text if complete else text[: whole_records(text, quoted=True)]
+    if not text or not is_well_quoted(text, separator):
+        return "literal" if is_even else "lenient"
+    runs_over = len(scan(text, separator, quoted=True).ends) < text.count(b"\n")
+    return "literal" if is_even and runs_over else "quoted"
+
+
+def _is_even(text: bytes, separator: str) -> bool:
+    """Tell whether all lines have the same number of fields, more than one, quotes or not."""
+    lines = scan(text, separator, quoted=False)
+    width = int(lines.fields.max(initial=0))
+    return width > 1 and first_ragged(text, lines, width) is None
+
+
+def _rows(sample: str, separator: str, quoting: Quoting) -> list[list[str]]:
+    rows = reader(io.StringIO(sample, newline=""), separator, quoting)
+    found = []
+    for row in rows:
+        if any(cell.strip() for cell in row):
+            found.append([unquoted(cell.strip()) for cell in row])
+        if len(found) == SAMPLE_ROWS:
+            break
+    return found
+
+
+def reader(lines: Iterable[str], separator: str, quoting: Quoting) -> Any:
+    """Return Python's own reader, which takes every quote as well as it can."""
+    if quoting == "literal":
+        return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
+def unquoted(cell: str) -> str:
+    """Take the quotes off a field that has them on both sides."""
+    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+
+
+# ---------------------------------------------------------------- header
+def looks_like_header(rows: list[list[str]]) -> bool:
+    """Tell whether the first row names the columns.
+
+    A word above numbers speaks for it; a number above numbers, and a word that comes again in its
+    column, against it. Numbers that count up one by one (years, positions) are names as well.
+    """
+    if not rows:
+        return False
+    first, rest = rows[0], rows[1:]
+    if _counts_up(first) and not (rest and all(_counts_up(row) for row in rest)):
+        return True
+    columns = [[row[j] for row in rest if j < len(row)] for j in range(len(first))]
+    votes = sum(_vote(name, cells) for name, cells in zip(first, columns, strict=True))
+    return votes >= 0 and not all(is_number(cell) for cell in first)
+
+
+def _vote(name: str, cells: list[str]) -> int:
+    known = [cell for cell in cells if cell not in MISSING]
+    if not name:
+        return 0
+    if known and all(is_number(cell) for cell in known):
+        return -1 if is_number(name) or name in MISSING else 1
+    return -1 if name in known or is_number(name) else 0
+
+
+def _counts_up(row: list[str]) -> bool:
+    """Tell whether all but two cells at most are positions from 0 on, or the years of a span."""
+    numbers = [int(cell) for cell in row if cell.isascii() and cell.isdigit()]
+    if len(numbers) < max(3, len(row) - 2) or not (numbers[0] == 0 or 1800 <= numbers[0] <= 2100):
+        return False
+    return all(b == a + 1 for a, b in pairwise(numbers))
+
+
+def clear_names(names: list[str]) -> list[str]:
+    """Return names that are there and differ: ``column_3`` for none, ``age_2`` for a second age."""
+    clear: list[str] = []
+    taken = {name.strip() for name in names}
+    for position, name in enumerate(names, start=1):
+        plain = name.strip() or f"column_{position}"
+        number, new = 1, plain
+        while new in clear or (number > 1 and new in taken):
+            number += 1
+            new = f"{plain}_{number}"
+        clear.append(new)
+    return clear

@@ -1,0 +1,192 @@
+"""Tables in files: load one, stream one, write one."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.datasets.files.data import Data, polars, split
+from mercer.datasets.files.errors import DataError
+from mercer.datasets.files.formats import READERS, format_of
+from mercer.datasets.files.source import Source
+
+
+def load_file(path: Any, *, target: str | None = None, format: str | None = None) -> Data:
+    """Load a table from a file.
+
+    CSV and its relatives (separator, quotes and header are told from the content), Parquet, Arrow,
+    JSON lines, svmlight, ARFF and ``.npz``; text may be packed. The type of a column follows from
+    all of its values: whole numbers, numbers, true and false, dates (2024-01-31), else text. The
+    words in ``"", "NA", "N/A", "?", "nan", "null", "None"`` are missing values.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    target : str, optional
+        The column to predict; it is taken out of the rows. A svmlight file has its target in front
+        of each row (``"label"``), a ``.npz`` archive in its array ``y``.
+    format : str, optional
+        A name of ``FORMATS``, where neither content nor ending tell the format.
+
+    Returns
+    -------
+    Data
+        Rows (a polars frame; sparse rows from svmlight), targets, names.
+
+    Raises
+    ------
+    DataError
+        In one line: what is wrong with the file or the target, and what to do.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_file, load_penguins
+    >>> data = load_file(load_penguins().path, target="species")
+    >>> data
+    Data(344 rows, 7 columns, target 'species')
+    >>> data.X["body_mass_g"].null_count(), data.y[0].item()
+    (2, 'Adelie')
+    """
+    source = Source.of(path)
+    name = format_of(source, format)
+    return split(READERS[name].read(source), target, name, source.path)
+
+
+def read_batches(
+    path: Any,
+    *,
+    rows: int = 50_000,
+    format: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+) -> Iterator[Any]:
+    """Read a file of any size in batches of rows.
+
+    Text is read twice, first for the types of its columns, so that every batch has those that
+    `load_file` would give; with a schema once. ARFF and ``.npz`` files are read whole.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    rows : int, default=50_000
+        The number of rows of a batch; the last one may have fewer.
+    format : str, optional
+        A name of ``FORMATS``, where neither content nor ending tell the format.
+    schema : mapping of names to polars types, optional
+        Known types, such as ``load_file(other).X.schema``. A whole number may then also be a
+        number with a fraction; another value that does not fit is an error.
+
+    Yields
+    ------
+    polars.DataFrame or scipy.sparse.csr_array
+        All columns; of a svmlight file the rows without the labels.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_penguins, read_batches
+    >>> [batch.height for batch in read_batches(load_penguins().path, rows=150)]
+    [150, 150, 44]
+    """
+    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
+        raise ValueError(f"rows must be a whole number of at least 1; got {rows!r}")
+    source = Source.of(path)
+    return READERS[format_of(source, format)].batches(source, int(rows), schema)
+
+
+# ---------------------------------------------------------------- writing
+def write_table(frame: Any, path: Any) -> Path:
+    """Write a table in the format that the ending of the path names.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or mapping of names to columns
+        The table.
+    path : str or path
+        Ends with ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``, ``.feather`` or ``.jsonl``; text
+        also with ``.gz`` behind. The file appears when it is complete.
+
+    Returns
+    -------
+    pathlib.Path
+        The path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mercer.datasets import load_file, write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_table({"a": [1, 2], "b": ["x", None]}, f"{folder}/small.csv")
+    ...     load_file(path).X.rows()
+    [(1, 'x'), (2, None)]
+    """
+    path = Path(path).expanduser()
+    write = _writer(path)
+    if not path.parent.is_dir():
+        raise DataError(f"there is no folder {str(path.parent)!r}: create it, or write elsewhere")
+    part = path.with_name(path.name + ".part")
+    try:
+        with _open(part, packed=path.suffix.lower() == ".gz") as stream:
+            write(_as_polars(frame), stream)
+        part.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            part.unlink()
+    return path
+
+
+def _writer(path: Path) -> Callable[[Any, Any], None]:
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings[-1:] == [".gz"] and endings[-2:-1] and endings[-2] in _TEXT:
+        return _TEXT[endings[-2]]
+    if endings and endings[-1] in _WRITE:
+        return _WRITE[endings[-1]]
+    accepted = ", ".join(_WRITE)
+    raise DataError(f"{path.name!r} does not name a format to write: end it with one of {accepted}")
+
+
+def _open(path: Path, packed: bool) -> Any:
+    return gzip.open(path, "wb") if packed else path.open("wb")
+
+
+def _as_polars(frame: Any) -> Any:
+    pl = polars()
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    names = frame.keys() if hasattr(frame, "keys") else None
+    if names is None:
+        raise TypeError(
+            f"frame must be a polars or pandas DataFrame or a mapping of names to columns; "
+            f"got {type(frame).__name__}"
+        )
+    return pl.DataFrame(
+        [pl.Series(str(name), _values(frame[name]), strict=False) for name in names]
+    )
+
+
+def _values(column: Any) -> Any:
+    """Return a column as an array; objects as a list, with None where a value is missing."""
+    array = np.asarray(column)
+    if array.dtype != object:
+        return array
+    return [None if value is None or value != value else value for value in array.tolist()]
+
+
+_TEXT: dict[str, Callable[[Any, Any], None]] = {
+    ".csv": lambda frame, stream: frame.write_csv(stream),
+    ".tsv": lambda frame, stream: frame.write_csv(stream, separator="\t"),
+    ".jsonl": lambda frame, stream: frame.write_ndjson(stream),
+    ".ndjson": lambda frame, stream: frame.write_ndjson(stream),
+}
+_WRITE: dict[str, Callable[[Any, Any], None]] = {
+    **_TEXT,
+    ".parquet": lambda frame, stream: frame.write_parquet(stream),
+    ".arrow": lambda frame, stream: frame.write_ipc(stream),
+    ".feather": lambda frame, stream: frame.write_ipc(stream),
+    ".ipc": lambda frame, stream: frame.write_ipc(stream),
+}

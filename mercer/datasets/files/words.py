@@ -1,0 +1,130 @@
+"""What the words of a text column mean: missing, numbers, booleans, dates, or text.
+
+A column has one kind: the first of `KINDS` that all its words are. The kind of two parts of a
+column follows from the kinds of the parts, so that a file read in parts gets the same kinds as a
+file read at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+from mercer.datasets.files.data import polars
+from mercer.datasets.files.errors import DataError
+
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "?", "nan", "NaN", "null", "NULL", "None")
+"""The words that stand for a missing value."""
+
+KINDS = ("integer", "number", "boolean", "date", "time", "text")
+FEW = 200  # words that are tried before all of them are
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE)
+
+
+def is_number(word: str) -> bool:
+    """Tell whether a word is a number."""
+    return _NUMBER.fullmatch(word) is not None
+
+
+def tidy(frame: Any) -> Any:
+    """Cut white space around words and make the words for missing values missing."""
+    pl = polars()
+    words = pl.all().str.strip_chars()
+    return frame.select(pl.when(words.is_in(list(MISSING)).not_()).then(words))
+
+
+# ---------------------------------------------------------------- kinds
+def kinds_of(frame: Any) -> dict[str, str]:
+    """Return the kind of each column of tidy words; ``"empty"`` if all are missing."""
+    return {column.name: _kind(column.drop_nulls()) for column in frame.get_columns()}
+
+
+def _kind(words: Any) -> str:
+    if not len(words):
+        return "empty"
+    return next(k for k in KINDS if _all_are(words.head(FEW), k) and _all_are(words, k))
+
+
+def _all_are(words: Any, kind: str) -> bool:
+    return _CONVERT[kind](words).null_count() == 0
+
+
+def join_kinds(parts: Any) -> dict[str, str]:
+    """Return the kinds of columns whose parts have these kinds."""
+    return reduce(lambda a, b: {name: _join(a[name], b[name]) for name in a}, parts)
+
+
+def _join(a: str, b: str) -> str:
+    kinds = {a, b} - {"empty"}
+    if len(kinds) < 2:
+        return kinds.pop() if kinds else "empty"
+    return "number" if kinds == {"integer", "number"} else "text"
+
+
+def kinds_of_schema(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return the kinds that columns of these types come from."""
+    return {name: _kind_of_type(dtype) for name, dtype in schema.items()}
+
+
+def _kind_of_type(dtype: Any) -> str:
+    pl = polars()
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric():
+        return "number"
+    return {pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "time"}.get(
+        dtype.base_type(), "text"
+    )
+
+
+# ---------------------------------------------------------------- values
+def convert(frame: Any, kinds: Mapping[str, str], place: str) -> Any:
+    """Return tidy words as values of their kinds; numbers among integers are numbers."""
+    columns = [_converted(c, kinds[c.name], place) for c in frame.get_columns()]
+    return polars().DataFrame(columns)
+
+
+def _converted(words: Any, kind: str, place: str) -> Any:
+    """Convert, or name the first word that does not fit."""
+    for wider in (kind, "number") if kind == "integer" else (kind,):
+        values = _CONVERT[wider](words)
+        if values.null_count() == words.null_count():
+            return values
+    wrong = words.filter(values.is_null() & words.is_not_null())[0]
+    raise DataError(f"{place!r}: {wrong!r} in column {words.name!r} is not a {_KIND_WORDS[kind]}")
+
+
+_KIND_WORDS = {
+    "integer": "number",
+    "number": "number",
+    "boolean": "truth value (true or false)",
+    "date": "date (2024-01-31)",
+    "time": "time (2024-01-31 12:00)",
+}
+
+
+def _boolean(words: Any) -> Any:
+    pl = polars()
+    truth = {"true": True, "false": False}
+    return words.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)
+
+
+def _time(words: Any) -> Any:
+    plain = words.str.replace("T", " ", literal=True).str.strip_suffix("Z")
+    exact = plain.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    minutes = plain.str.to_datetime("%Y-%m-%d %H:%M", time_unit="us", strict=False)
+    return exact.fill_null(minutes) if exact.null_count() else exact
+
+
+_CONVERT: dict[str, Callable[[Any], Any]] = {
+    "integer": lambda words: words.cast(polars().Int64, strict=False),
+    "number": lambda words: words.cast(polars().Float64, strict=False),
+    "boolean": _boolean,
+    "date": lambda words: words.str.to_date("%Y-%m-%d", strict=False),
+    "time": _time,
+    "text": lambda words: words,
+    "empty": lambda words: words,
+}
