@@ -1,0 +1,23 @@
+"""Report: what a person reads of a fitted model, as one page for the browser."""
+
+from mercer.report._environment import environment
+from mercer.report._rows import as_rows
+from mercer.report.examine import examine
+from mercer.report.proofs import explain
+from mercer.report.render import embedding_page, render
+from mercer.report.study import Cloud, Proof, Study
+from mercer.report.write import write_report, write_text
+
+__all__ = [
+    "Cloud",
+    "Proof",
+    "Study",
+    "as_rows",
+    "embedding_page",
+    "environment",
+    "examine",
+    "explain",
+    "render",
+    "write_report",
+    "write_text",
+]

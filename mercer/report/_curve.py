@@ -1,0 +1,108 @@
+"""Whether more rows would help: scores of the same model fitted to growing parts."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from mercer.report._clock import Clock
+from mercer.report._left_out import LeftOutError
+from mercer.report._pace import measured
+from mercer.report._quiet import collected
+from mercer.report._rows import Rows
+from mercer.report._sample import some_rows
+from mercer.report._subject import Subject
+from mercer.report.study import Curve
+from mercer.select import learning_curve
+
+FOLDS = 3
+FRACTIONS = np.array([0.1, 0.2, 0.4, 0.7, 1.0])
+PROBE_ROWS = (50, 100, 200, 400)
+FEWEST_ROWS = 30
+MOST_ROWS = 20_000
+
+
+def curve_of(
+    subject: Subject, rows: Rows, y: np.ndarray, clock: Clock, share: float, seed: int
+) -> Curve:
+    """Return training and held-out scores over the number of training rows."""
+    classes = subject.task == "classify"
+    _check(subject, y, classes)
+    rng, seconds = np.random.default_rng(seed), clock.share(share)
+    most = _affordable(subject, rows, y, seconds, rng)
+    kept = some_rows(y, most, rng, classes=classes)
+    splitter = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
+    with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
+        sizes, train, test = learning_curve(
+            clone(subject.model),
+            rows.take(kept).data,
+            y[kept],
+            train_sizes=_sizes(len(kept), len(np.unique(y)) if classes else 1),
+            cv=splitter,
+            shuffle=True,
+            random_state=seed,
+        )
+    words = f"{FOLDS} folds of {_of(len(kept), len(rows))} training rows"
+    if told:
+        words += f"; {_summary(told)}"
+    return _curve("accuracy" if classes else "R²", sizes, train, test, words)
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,}" if part < whole else f"{whole:,}"
+
+
+def _summary(told: list[str]) -> str:
+    """Return the first lines of warnings, each once."""
+    firsts = dict.fromkeys(text.splitlines()[0][:200] for text in told if text)
+    return "; ".join(list(firsts)[:3])
+
+
+def _check(subject: Subject, y: np.ndarray, classes: bool) -> None:
+    if subject.pairwise:
+        raise LeftOutError("the rows are kernel values of all training rows")
+    if len(y) < FEWEST_ROWS:
+        raise LeftOutError(f"{len(y)} training rows are too few to be cut")
+    if classes and np.unique(y, return_counts=True)[1].min() < FOLDS:
+        raise LeftOutError(f"a class has fewer training rows than there are folds ({FOLDS})")
+
+
+def _affordable(
+    subject: Subject, rows: Rows, y: np.ndarray, seconds: float, rng: np.random.Generator
+) -> int:
+    """Return how many rows fit into the time, from a small fit whose time grows as n²."""
+
+    def fit(size: int) -> None:
+        part = some_rows(y, size, rng, classes=subject.task == "classify")
+        with collected(ConvergenceWarning):
+            clone(subject.model).fit(rows.take(part).data, y[part])
+
+    size, one = measured(fit, PROBE_ROWS, len(rows), seconds, power=2)
+    fit_sizes = FRACTIONS * (1.0 - 1.0 / FOLDS) / size  # for each row that is kept
+    squares = FOLDS * one * float((fit_sizes**2).sum())
+    most = int(np.sqrt(seconds / max(squares, 1e-12)))
+    if most < FEWEST_ROWS:
+        raise LeftOutError(f"no time: one fit of {size} rows takes {one:.2g} s")
+    return min(most, MOST_ROWS)
+
+
+def _sizes(n: int, classes: int) -> np.ndarray:
+    """Return growing training sizes, the smallest with a few rows of each class."""
+    largest = n - -(-n // FOLDS)
+    smallest = min(max(5 * classes, 10), largest)
+    return np.unique(np.maximum((FRACTIONS * largest).astype(int), smallest))
+
+
+def _curve(
+    scoring: str, sizes: np.ndarray, train: np.ndarray, test: np.ndarray, words: str
+) -> Curve:
+    """Return means and spreads over the folds that were fitted."""
+    kept = ~np.isnan(test).all(axis=1)
+    seen, held_out = _mean_and_spread(train[kept]), _mean_and_spread(test[kept])
+    return Curve(scoring, np.asarray(sizes)[kept], *seen, *held_out, words=words)
+
+
+def _mean_and_spread(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.nanmean(scores, axis=1), np.nanstd(scores, axis=1)

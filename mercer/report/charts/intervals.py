@@ -1,0 +1,104 @@
+"""Estimates and their intervals on one axis, line under line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mercer.report.charts.scale import Linear
+from mercer.report.html import Markup, tag
+from mercer.report.study import Estimate
+
+REACH = 6.0  # intervals; a rival that is further away stands at the edge, as an arrow
+
+
+def axis_over(estimates: Sequence[Estimate], *also: float) -> Linear:
+    """Return an axis that holds all estimates and their intervals."""
+    ends = [[e.value, e.low, e.high] for e in estimates]
+    return Linear.over(np.array(ends, dtype=float), np.array(also, dtype=float), pad=0.08, count=3)
+
+
+def axis_around(first: Estimate, others: Sequence[Estimate]) -> Linear:
+    """Return an axis that holds the first estimate and those near enough to compare with."""
+    widths = [e.high - e.low for e in (first, *others) if np.isfinite(e.high - e.low)]
+    reach = REACH * max(widths, default=0.0)
+    near = [e for e in others if abs(e.value - first.value) <= reach]
+    nearest = sorted(others, key=lambda e: np.nan_to_num(abs(e.value - first.value), nan=np.inf))
+    return axis_over([first, *(near or nearest[:1])])
+
+
+def strip(
+    axis: Linear, estimate: Estimate, class_: str, zero: float | None = None, tip: str | None = None
+) -> Markup:
+    """Return one estimate as a point on its interval; its place is in per cent of the width."""
+    low, value, high = (_percent(axis, v) for v in (estimate.low, estimate.value, estimate.high))
+    marks = _beyond(axis, estimate.value) or _point(low, value, high)
+    return tag(
+        "svg",
+        [tag("line", x1=x, x2=x, y1="0", y2="100%", class_="grid") for x in _marks(axis)],
+        _upright(axis, zero),
+        marks,
+        class_=f"strip {class_}",
+        aria_hidden="true",
+        data_tip=tip,
+    )
+
+
+def bar_strip(axis: Linear, estimate: Estimate, tip: str) -> Markup:
+    """Return one estimate as a bar from 0 with its interval."""
+    ends = sorted(axis.place([0.0, np.nan_to_num(estimate.value)]))
+    low, high = (_percent(axis, v) for v in (estimate.low, estimate.high))
+    return tag(
+        "svg",
+        tag("rect", x=_share(ends[0]), y="20%", width=_share(ends[1] - ends[0]), height="60%"),
+        tag("line", x1=low, x2=high, y1="50%", y2="50%", class_="range") if low and high else None,
+        _upright(axis, 0.0),
+        class_="strip bar" + (" below" if estimate.value < 0 else ""),
+        aria_hidden="true",
+        data_tip=tip,
+    )
+
+
+def axis_strip(axis: Linear) -> Markup:
+    """Return the numbers under strips."""
+    labels = [
+        tag("text", label, x=_share(place), y="12", class_="mid") for place, label in axis.ticks()
+    ]
+    return tag("svg", labels, class_="strip numbers", aria_hidden="true")
+
+
+def _point(low: str, value: str, high: str) -> list[Markup | None]:
+    return [
+        tag("line", x1=low, x2=high, y1="50%", y2="50%", class_="range") if low and high else None,
+        tag("circle", cx=value, cy="50%", r="5", class_="value") if value else None,
+    ]
+
+
+def _beyond(axis: Linear, value: float) -> Markup | None:
+    """Return an arrow for a value that the axis does not hold."""
+    if not np.isfinite(value) or axis.low <= value <= axis.high:
+        return None
+    left = value < axis.low
+    place, sign = ("0", "◂") if left else ("100%", "▸")
+    return tag(
+        "text", sign, x=place, y="50%", dy=".35em", class_="beyond" + ("" if left else " end")
+    )
+
+
+def _marks(axis: Linear) -> list[str]:
+    return [_share(place) for place, _ in axis.ticks()]
+
+
+def _upright(axis: Linear, value: float | None) -> Markup | None:
+    if value is None or not (x := _percent(axis, value)):
+        return None
+    return tag("line", x1=x, x2=x, y1="0", y2="100%", class_="zero")
+
+
+def _percent(axis: Linear, value: float) -> str:
+    return _share(float(axis.place(value))) if np.isfinite(value) else ""
+
+
+def _share(place: float) -> str:
+    return f"{100 * place:.2f}%"

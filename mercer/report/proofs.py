@@ -1,0 +1,204 @@
+"""What a certificate proves, in a sentence for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mercer.report.study import Proof
+from mercer.result import Certificate, Status
+
+Words = Callable[[Certificate], str]
+
+UNPROVED = "no proof came with this model: {} does not check its own fit"
+
+
+def explain(model: Any, before: Any = ()) -> Proof:
+    """Return the proof of a fitted estimator; ``before`` are the steps whose output it saw."""
+    found = getattr(model, "certificate_", None)
+    rows = tuple(_rows(model, before))
+    if not isinstance(found, Certificate):
+        return Proof(UNPROVED.format(type(model).__name__), False, rows)
+    status = _status(model)
+    ok = found.ok and (status is None or status.ok)
+    sentence = sentence_of(found) if ok else _failure(found, status)
+    return Proof(sentence, ok, rows)
+
+
+def sentence_of(certificate: Certificate) -> str:
+    """Return what a certificate that holds proves."""
+    return SENTENCES.get(certificate.kind, _plain)(certificate)
+
+
+def _failure(certificate: Certificate, status: Status | None) -> str:
+    figures = f"{certificate.kind} {_size(certificate.value)}"
+    sentence = f"not proved: {figures}, and {_size(certificate.tolerance)} was allowed"
+    if certificate.ok:  # within the tolerance, and yet something is wrong
+        sentence = f"not proved: {figures}"
+    if certificate.kind == "global optimum":
+        sentence = "not proved: of this problem only a stationary point is known, not the optimum"
+    if status is None or status is Status.OPTIMAL:
+        return sentence
+    return f"{sentence}; {status.advice}"
+
+
+def _status(model: Any) -> Status | None:
+    name = str(getattr(model, "status_", "")).upper()
+    return Status[name] if name in Status.__members__ else None
+
+
+def _rows(model: Any, before: Any) -> Iterator[tuple[str, str]]:
+    """Yield the figures of the estimator, then those of the steps before it."""
+    yield "estimator", type(model).__name__
+    if hasattr(model, "status_"):
+        yield "status", str(model.status_)
+    yield from _figures(model, "")
+    for step in before:
+        yield from _figures(step, f"{type(step).__name__}: ")
+
+
+def _figures(model: Any, prefix: str) -> Iterator[tuple[str, str]]:
+    found = getattr(model, "certificate_", None)
+    if not isinstance(found, Certificate):
+        return
+    if found.about:
+        yield f"{prefix}claim", found.about
+    yield from ((prefix + name, text) for name, text in found.rows())
+
+
+# ---------------------------------------------------------------- one sentence for each kind
+def _gap(certificate: Certificate) -> str:
+    """The distance of an upper and a lower bound."""
+    gap = certificate.parts.get("relative_gap", certificate.value)
+    return (
+        f"the optimum is known to within {_percent(gap)} of the best possible value of the "
+        f"training objective"
+    )
+
+
+def _gradient(certificate: Certificate) -> str:
+    """A gradient of 0: the optimum of a convex problem, else a place that is flat."""
+    size = _percent(certificate.value)
+    if "no global guarantee" in certificate.about or "local" in certificate.about:
+        return (
+            f"a stationary point: the gradient of the training objective has shrunk to {size}; "
+            f"there is no global guarantee, and other starts may end elsewhere"
+        )
+    return (
+        f"the optimum: the gradient of the training objective is 0 to within {size}, and a convex "
+        f"function has no other such point"
+    )
+
+
+def _em(certificate: Certificate) -> str:
+    return (
+        f"a local optimum: one more step would gain {_size(certificate.value)} of log-likelihood; "
+        f"no better nearby, and other starts may differ"
+    )
+
+
+def _stationary(certificate: Certificate) -> str:
+    return (
+        f"a stationary point to within {_size(certificate.value)}: no better nearby; there is no "
+        f"global guarantee, and other starts may differ"
+    )
+
+
+def _perceptron(certificate: Certificate) -> str:
+    bound = certificate.parts.get("bound", float("inf"))
+    sentence = "every training row is on the right side"
+    if bound < float("inf"):
+        updates = certificate.parts.get("updates", 0)
+        sentence += f", after {updates} updates; the theorem allows at most {bound:.4g}"
+    return sentence
+
+
+def _adaboost(certificate: Certificate) -> str:
+    error, bound = certificate.value, certificate.parts.get("bound", 1.0)
+    sentence = f"{_decimal(100 * error)} % of the training rows are predicted wrongly"
+    if bound < 1.0:
+        return f"{sentence}; the theorem promised at most {_percent(bound)}"
+    return f"{sentence}; the bound of the theorem is not below 100 % and says nothing here"
+
+
+def _says(text: str) -> Words:
+    """Return a sentence with the value in place of {} (as a share) or {size}."""
+    return lambda c: text.format(_percent(c.value), size=_size(c.value))
+
+
+def _plain(certificate: Certificate) -> str:
+    about = f" ({certificate.about})" if certificate.about else ""
+    return (
+        f"{certificate.kind} {_size(certificate.value)}, within the tolerance "
+        f"{_size(certificate.tolerance)}{about}"
+    )
+
+
+_EIGEN = "the directions solve their eigenvalue problem to within {} of the largest eigenvalue"
+_SETTLED = (
+    "every row lies with its nearest centre, a local optimum; there is no global guarantee, and "
+    "other starts may differ"
+)
+
+SENTENCES: dict[str, Words] = {
+    "relative duality gap": _gap,
+    "relative gap, pair violation": _gap,
+    "relative gap, infeasibility": _gap,
+    "relative gradient": _gradient,
+    "error and relative gradient": _gradient,
+    "gradient norm": _stationary,  # of any function: nothing is known of convexity
+    "generalised gradient norm": _stationary,
+    "gain of one more step": _em,
+    "stationarity": _stationary,
+    "optimality residual": _stationary,
+    "training mistakes": _perceptron,
+    "training error": _adaboost,
+    "relative residual": _says(
+        "the exact solution: its linear equations hold to within {} of the targets, so that no "
+        "other coefficients do better"
+    ),
+    "cosine": _says(
+        "the exact least squares fit: what is left over is orthogonal to the columns to within {}"
+    ),
+    "eigen residual": _says(_EIGEN),
+    "eigen residual, share that would move": _says(f"{_EIGEN}; {_SETTLED}"),
+    "share that would move": _says(_SETTLED),
+    "moment residual": _says(
+        "the maximum of the likelihood: means and covariances are those of the data to within {}"
+    ),
+    "rank error": _says(
+        "the neighbours are the nearest ones: distances computed afresh agree to within {}"
+    ),
+    "landmark residual": _says(
+        "the map reproduces the kernel on its landmarks to within {}; elsewhere it approximates it"
+    ),
+    "Gram error": _says("the map reproduces the kernel to within {}"),
+    "kernel error": _says("kernel values are off by {size} at most, as promised"),
+    "distortion": _says("distances are off by {} at most, as promised"),
+    "whitening error": _says("the columns are uncorrelated with variance 1 to within {}"),
+    "KKT residual": _says("the conditions of optimality hold to within {size}"),
+    "contradiction": _says("no point satisfies all constraints: a contradiction was found"),
+    "ray": _says("the function falls without end: a direction was found along which it does"),
+    "relative error of the gradient": _says("the gradient agrees with differences to within {}"),
+    # never within its tolerance: the sentence is that of a failure
+    "global optimum": _says("only a stationary point is known"),
+}
+"""Kind of certificate: what it means if it holds."""
+
+
+# ---------------------------------------------------------------- figures
+def _percent(bound: float) -> str:
+    """Return an upper bound in percent, rounded up; nobody reads more than a few zeros."""
+    percent = 100.0 * max(bound, 1e-9)
+    unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return f"{_decimal(math.ceil(percent / unit * (1.0 - 1e-12)) * unit)} %"
+
+
+def _decimal(value: float) -> str:
+    """Return two significant digits without an exponent."""
+    return f"{float(f'{value:.2g}'):.12f}".rstrip("0").rstrip(".")
+
+
+def _size(value: float) -> str:
+    return f"{value:.2g}"

@@ -1,0 +1,1 @@
+"""The parts of a report: each takes what it draws from a `Study` and returns markup."""

@@ -1,0 +1,135 @@
+"""What a report shows, as plain values: the computing ends here and the drawing begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A score with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score of the model and of those it is compared with.
+
+    ``rivals`` maps a name ("always 'no'", "linear model") to that rival's estimate.
+    """
+
+    name: str
+    meaning: str  # in words, e.g. "share of the rows predicted rightly"
+    model: Estimate
+    rivals: Mapping[str, Estimate] = field(default_factory=dict)
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Cross-validated scores over one or two parameters.
+
+    ``scores`` has the shape (len(values) of each of the parameters); NaN was not tried.
+    """
+
+    scoring: str
+    parameters: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    scores: np.ndarray
+    chosen: tuple[int, ...]  # indices of the best point
+    words: str  # "40 candidates on 5 folds in 2.1 s"
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Mean scores and their spread over folds for growing training sets."""
+
+    scoring: str
+    sizes: np.ndarray
+    train: np.ndarray
+    train_spread: np.ndarray
+    test: np.ndarray
+    test_spread: np.ndarray
+    words: str = ""  # "3 folds of 500 of 2,000 training rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """The rows as points of a plane.
+
+    ``label`` is the truth (classes, or numbers for regression). ``error`` says which rows were
+    predicted wrongly (bool), or the residuals. ``rows`` holds for each point what a hover shows.
+    """
+
+    words: str  # how the coordinates were found
+    points: np.ndarray  # (n, 2)
+    label: np.ndarray
+    error: np.ndarray
+    rows: Sequence[Mapping[str, str]]
+    axes: tuple[str, str] = ("component 1", "component 2")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row that is worth a look."""
+
+    row: int
+    truth: str
+    prediction: str
+    confidence: str  # "97 %", or the residual
+    right: bool | None
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class CaseTable:
+    """A list of rows under a heading, e.g. "least certain"."""
+
+    heading: str
+    words: str
+    cases: Sequence[Case]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much the score falls when a column is shuffled."""
+
+    column: str
+    drop: Estimate
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The certificate, in a sentence and in full."""
+
+    sentence: str  # "the optimum is known to within 0.003 %"
+    ok: bool
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All that one report shows of one model; what could not be computed is None, and said."""
+
+    title: str
+    task: Literal["classify", "regress"]
+    words: Sequence[str]  # what was done, one sentence each
+    scores: Sequence[Score]
+    evaluation: Any  # ClassificationEvaluation or RegressionEvaluation
+    proof: Proof
+    environment: Mapping[str, str]
+    command: str = ""  # how to repeat it
+    surface: Surface | None = None
+    curve: Curve | None = None
+    cloud: Cloud | None = None
+    cases: Sequence[CaseTable] = ()
+    importances: Sequence[Importance] = ()
+    importance_words: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)  # section: why it is not there

@@ -1,0 +1,67 @@
+"""The report as a file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mercer.report.examine import examine
+from mercer.report.render import render
+
+
+def write_report(model: Any, path: str | os.PathLike[str], X: Any, y: Any, **settings: Any) -> Path:
+    """Examine a model and write the page.
+
+    The file appears when it is complete: nobody opens half of a report.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A classifier or regressor, a pipeline that ends in one, or a search.
+    path : path
+        Where to write; its folder must be there.
+    X, y : rows and targets
+        Rows that the model has not seen.
+    **settings : dict
+        As of `mercer.report.examine.examine`: ``train``, ``search``, ``rivals``, ``title``, ….
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    target = Path(path)
+    _check(target)
+    return write_text(target, render(examine(model, X, y, **settings)))
+
+
+def _check(target: Path) -> None:
+    """Raise before the work, not after it."""
+    if target.is_dir():
+        raise IsADirectoryError(f"path must be a file, such as 'report.html'; {target} is a folder")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path: there is no folder {target.parent}; make it first")
+
+
+def write_text(target: Path, text: str) -> Path:
+    """Write a file that appears when it is complete; return its path."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        part.chmod(0o666 & ~_umask())  # a temporary file is only its owner's
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _umask() -> int:
+    """Return the mask of new files; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
