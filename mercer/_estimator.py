@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
@@ -25,13 +34,57 @@ from mercer.result import Solution
 FLOATS = [np.float64, np.float32]
 
 
-class ProvedEstimator(BaseEstimator):
+def _predicts(estimator: Any) -> bool:
+    return is_classifier(estimator) or is_regressor(estimator)
+
+
+class Reporting:
+    """What a person reads of a fitted model: a page for the browser."""
+
+    @available_if(_predicts)
+    def report(self, path: Any, X: Any, y: Any, **options: Any) -> Any:
+        """Write a page about this model on rows that it has not seen; return its path.
+
+        Parameters
+        ----------
+        path : str or Path
+            The HTML file; it needs nothing but itself.
+        X, y : table or list of objects, targets
+            Rows that were not used in ``fit``.
+        **options : dict
+            As for `mercer.write_report`: ``train``, ``search``, ``rivals``, ``title``, ``command``,
+            ``words``, ``time_limit``, ``random_state``.
+        """
+        # the one call upwards: reports know every estimator, estimators only that there are reports
+        return import_module("mercer.report").write_report(self, path, X, y, **options)
+
+
+class ProvedEstimator(Reporting, BaseEstimator):
     """An estimator that keeps the proof of its fit."""
 
     @classmethod
     @cache  # asked for several times in a fit, and reading a signature is slow
     def _get_param_names(cls) -> list[str]:
         return super()._get_param_names()
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._proof_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def _proof_html(self) -> str:
+        """Return the certificate, folded, for a notebook; nothing before ``fit``."""
+        certificate = getattr(self, "certificate_", None)
+        if certificate is None:
+            return ""
+        verdict = "proved" if certificate.ok else "NOT proved"
+        line = f"{verdict}: {certificate.kind} {certificate.value:.2g}"
+        table = certificate._repr_html_()
+        return f"<details><summary>{escape(line)}</summary>{table}</details>"
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; warn if it does not hold."""

@@ -13,6 +13,7 @@ from mercer.margin import MarginProblem
 from mercer.solvers import Limits, solve_margin
 
 FOLDS = 5
+ENOUGH = 2000  # held-out values of a problem that two slopes are fitted to: no more folds than that
 SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
@@ -25,15 +26,22 @@ def held_out_values(
     limits: Limits,
     exact: Callable[[], Gram],
 ) -> np.ndarray:
-    """Return each point's decision value by a machine that has not seen it."""
+    """Return points' decision values by machines that have not seen them; NaN is not needed.
+
+    Every fifth of the points is held out in turn until there are enough values: of many points a
+    single further fit does.
+    """
     fold = np.empty(len(sign), np.intp)
     for side in (-1.0, 1.0):  # spread both classes evenly, in an order that has no pattern
         where = np.random.default_rng(0).permutation(np.flatnonzero(sign == side))
         fold[where] = np.arange(len(where)) % FOLDS
-    values = np.zeros(len(sign))
-    for out in (fold == f for f in range(FOLDS)):
+    values = np.full(len(sign), np.nan)
+    for out in (fold == f for f in range(_folds_needed(len(sign)))):
         rest = ~out
-        if not out.any() or len(np.unique(sign[rest])) < 2:
+        if not out.any():
+            continue
+        if len(np.unique(sign[rest])) < 2:
+            values[out] = 0.0
             continue
         problem = MarginProblem.classify(sign[rest], C[rest])
         solution = solve_margin(K, index[rest], problem, tol=tol, limits=limits, exact=exact)
@@ -41,6 +49,10 @@ def held_out_values(
         sums = K.combine(index[rest][used], solution.value[used], index[out])
         values[out] = sums + solution.intercept
     return values
+
+
+def _folds_needed(n: int) -> int:
+    return min(FOLDS, -(-ENOUGH * FOLDS // n))
 
 
 def fit_slopes(values: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -53,7 +65,7 @@ def fit_slopes(values: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.n
     Parameters
     ----------
     values, sign, weight : array of shape (n,)
-        Held-out decision values, labels ±1, weights.
+        Held-out decision values (NaN: none), labels ±1, weights.
     """
     return np.array([_fit_side(values, sign, weight, side) for side in (-1.0, 1.0)])
 

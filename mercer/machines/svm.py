@@ -42,8 +42,9 @@ class SVC(ClassifierMixin, MarginClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of C for each class.
     probability : bool, default=False
-        Whether to calibrate ``predict_proba`` by 5-fold cross-validation on the same Gram matrix.
-        The likeliest class is always the predicted one.
+        Whether to calibrate ``predict_proba`` by 5-fold cross-validation on the same Gram matrix
+        (of many rows only as many folds as give 2,000 held-out values). The likeliest class is
+        always the predicted one.
     multiclass : {"ovo", "ovr"}, default="ovo"
         One problem for each pair of classes, or for each class against the rest.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"

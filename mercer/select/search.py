@@ -18,6 +18,7 @@ from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from mercer._estimator import Reporting
 from mercer.select.callbacks import calling_back
 from mercer.select.engine import evaluate
 from mercer.select.halving import halving
@@ -27,7 +28,7 @@ from mercer.select.plan import check_folds
 from mercer.select.registry import route_of
 
 
-class KernelSearchCV(BaseSearchCV):
+class KernelSearchCV(Reporting, BaseSearchCV):
     """Exhaustive search over parameters by cross-validation, with one Gram matrix for many fits.
 
     The scores are those of scikit-learn's ``GridSearchCV``: every candidate is fitted to every
