@@ -17,8 +17,8 @@ PINS    := pyproject.toml constraints.txt
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.core  ## fit, predict and prove on data that ships with scikit-learn
-	@$(BIN)/python examples/demo.py $(ARGS)
+demo: $(VENV)/.app  ## mercer fit on data that comes with the library: a table, a model, a report
+	@$(BIN)/mercer demo $(ARGS)
 
 test: $(VENV)/.dev  ## run the tests, without the long ones
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
@@ -64,10 +64,15 @@ $(VENV)/.core: $(PINS) | $(BIN)/python
 	@$(INSTALL) -e .
 	@touch $@
 
+$(VENV)/.app: $(PINS) | $(BIN)/python
+	@echo "Installing mercer with its command (once; a minute or so) ..."
+	@$(INSTALL) -e '.[app]'
+	@touch $(VENV)/.core $@
+
 $(VENV)/.dev: $(PINS) | $(BIN)/python
 	@echo "Installing mercer with what the tests need (once; a minute or so) ..."
 	@$(INSTALL) -e '.[dev]'
-	@touch $(VENV)/.core $@
+	@touch $(VENV)/.core $(VENV)/.app $@
 
 $(VENV)/.docs: $(PINS) | $(BIN)/python
 	@echo "Installing mercer with what the documentation needs (once; a minute or so) ..."

@@ -1,0 +1,267 @@
+"""The commands, their options and their help; the work is imported when a command runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from mercer.cli.errors import DATA, INTERRUPTED, CommandError
+
+app = typer.Typer(
+    name="mercer",
+    help="Kernel machines from the command line: [bold]mercer fit data.csv --target column[/].",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+DataFile = Annotated[
+    Path, typer.Argument(help="CSV, Parquet, Arrow, JSON lines, svmlight, ARFF or npz; gz too.")
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model that mercer fit has saved.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Target = Annotated[
+    str | None, typer.Option("--target", "-t", help="The column to predict.", metavar="COLUMN")
+]
+Report = Annotated[Path | None, typer.Option(help="The page to write.", metavar="HTML")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"mercer {metadata.version('mercer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _command(name: str) -> Any:
+    """Return the module of a command; it loads the numerical libraries, so not before."""
+    return import_module(f"mercer.cli.{name}")
+
+
+def _screen(quiet: bool, as_json: bool) -> Any:
+    return _command("screen").Screen(quiet=quiet, as_json=as_json)
+
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  mercer fit penguins.csv --target species
+
+  mercer fit houses.parquet -t price --model ridge --time-limit 5m
+
+  mercer fit train.csv.gz -t income --test test.csv.gz --save income.mercer
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def fit(
+    data: DataFile,
+    target: Target = None,
+    task: Annotated[str, typer.Option(help="auto, classify or regress.")] = "auto",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="auto, svm, ridge, kernel-logistic, logistic, linear-svm, linear, lasso, knn, "
+            "bayes, boost or network."
+        ),
+    ] = "auto",
+    kernel: Annotated[
+        str, typer.Option(help="auto, a name, or an expression such as '0.5*rbf + linear'.")
+    ] = "auto",
+    test_size: Annotated[
+        float, typer.Option(help="Share of the rows that is held out.", min=0.01, max=0.9)
+    ] = 0.2,
+    test: Annotated[
+        Path | None, typer.Option(help="A file with the held-out rows.", metavar="FILE")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
+    ] = None,
+    time_limit: Annotated[str, typer.Option(help="For all of it: 60s, 5m, 1h or none.")] = "60s",
+    seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.")] = 0,
+    save: Annotated[
+        Path | None, typer.Option(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="The page.  \\[default: DATA.report.html]", metavar="HTML")
+    ] = None,
+    no_save: Annotated[bool, typer.Option("--no-save", help="Write no model.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no page.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn to predict a column: tune, fit, test on held-out rows, write a model and a report."""
+    _one_of("--task", task, ("auto", "classify", "regress"))
+    stem = data.name.split(".")[0]
+    options = {
+        "data": data,
+        "target": target,
+        "task": task,
+        "model": model,
+        "kernel": kernel,
+        "test_size": test_size,
+        "test": test,
+        "ignore": tuple(ignore or ()),
+        "time_limit": time_limit,
+        "seed": seed,
+        "save": None if no_save else save or Path(f"{stem}.mercer"),
+        "report": None if no_report else report or Path(f"{stem}.report.html"),
+    }
+    command = _command("fit")
+    _run(command.fit, command.FitOptions(**options), screen=_screen(quiet, json))
+
+
+@app.command(
+    epilog="[bold]Example[/]\n\n  mercer predict penguins.mercer new.csv --out answers.csv"
+)
+def predict(
+    model: ModelFile,
+    data: DataFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV, JSON lines, Parquet or Arrow.  \\[default: CSV on stdout]"),
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="A column for each class.")] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column of the data to copy; repeatable.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict new rows, a block at a time: a file of any size."""
+    command = _command("predict")
+    options = command.PredictOptions(model, data, out, proba, tuple(keep or ()))
+    _run(command.predict, options, screen=_screen(quiet, json))
+
+
+@app.command(epilog="[bold]Example[/]\n\n  mercer evaluate penguins.mercer labelled.csv")
+def evaluate(
+    model: ModelFile,
+    data: DataFile,
+    target: Target = None,
+    report: Report = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare predictions with the truth: rates, intervals, and a report if asked for."""
+    _run(_command("evaluate").evaluate, model, data, target, report, screen=_screen(quiet, json))
+
+
+@app.command(
+    epilog="[bold]Example[/]\n\n  mercer embed penguins.csv --method kernel-pca --color species"
+)
+def embed(
+    data: DataFile,
+    method: Annotated[
+        str,
+        typer.Option(help="pca, kernel-pca, lda, mds, isomap, lle, spectral, ica or sparse-pca."),
+    ] = "kernel-pca",
+    color: Annotated[
+        str | None, typer.Option(help="A column that colours the points.", metavar="COLUMN")
+    ] = None,
+    kernel: Annotated[str, typer.Option(help="For kernel-pca.")] = "rbf",
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="The page.  \\[default: DATA.METHOD.html]", metavar="HTML")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the coordinates.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample, if there are many rows.")] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw the rows as points of a plane."""
+    command = _command("embed")
+    page = report or Path(f"{data.name.split('.')[0]}.{method}.html")
+    options = command.EmbedOptions(
+        data, method, color, kernel, tuple(ignore or ()), page, out, seed
+    )
+    _run(command.embed, options, screen=_screen(quiet, json))
+
+
+@app.command()
+def info(model: ModelFile, json: Json = False) -> None:
+    """Say what a saved model is, how it was made and how good it was."""
+    _run(_command("info").info, model, screen=_screen(False, json))
+
+
+@app.command()
+def kernels(json: Json = False) -> None:
+    """List the kernels: formulas, parameters, definiteness."""
+    _run(_command("kernels").kernels, screen=_screen(False, json))
+
+
+@app.command("check-kernel", epilog="[bold]Example[/]\n\n  mercer check-kernel 'rbf + sigmoid'")
+def check_kernel(
+    kernel: Annotated[str, typer.Argument(help="A name or an expression.")],
+    data: Annotated[
+        Path | None, typer.Argument(help="Rows to check it on.  \\[default: random points]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the random points.")] = 0,
+    json: Json = False,
+) -> None:
+    """Check that a function is a kernel on a sample; exit code 1 if it is not."""
+    _run(_command("kernels").check, kernel, data, seed, screen=_screen(False, json))
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to write.  \\[default: a temporary folder]")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fit a model to the penguins that come with the library, and write its report."""
+    _run(_command("demo").demo, folder, screen=_screen(quiet, False))
+
+
+def _one_of(option: str, value: str, names: tuple[str, ...]) -> None:
+    _command("options").chosen(option, value, names)
+
+
+def _run(command: Any, *given: Any, screen: Any) -> None:
+    """Do the work; what the library warns of is said as a note."""
+    with screen.noting():
+        code = command(*given, screen)
+    if code:
+        raise typer.Exit(code)
+
+
+def run() -> None:
+    """Run a command: what is wrong with its input is said in one line."""
+    try:
+        app(prog_name="mercer")
+    except CommandError as error:
+        _stop(str(error), error.code)
+    except KeyboardInterrupt:
+        _stop("interrupted before there was a model: nothing was written", INTERRUPTED)
+    except ValueError as error:
+        if os.environ.get("MERCER_TRACEBACK"):
+            raise
+        _stop(f"{error} (MERCER_TRACEBACK=1 shows where)", DATA)
+
+
+def _stop(message: str, code: int) -> None:
+    text = " ".join(message.split())
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"[bold red]mercer:[/] {escape(text)}"
+    )
+    sys.exit(code)

@@ -1,0 +1,63 @@
+"""``mercer evaluate``: a saved model on rows whose targets are known."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from mercer.assess import evaluate as assess
+from mercer.cli.errors import MODEL, CommandError
+from mercer.cli.files import read_model, read_with_target, writable
+from mercer.cli.problem import as_problem
+from mercer.cli.screen import Screen, count
+from mercer.report import write_report
+
+SCORES = (
+    *("accuracy", "uar", "auc", "confusion", "recall", "precision", "f1", "labels", "brier"),
+    *("r2", "rmse", "mae"),
+)
+
+
+def evaluate(
+    model_file: Path, data: Path, target: str | None, report: Path | None, screen: Screen
+) -> int:
+    """Run the command; return its exit code."""
+    report = writable(report, "--report")
+    model, manifest = read_model(model_file)
+    about = manifest.get("about") or {}
+    if not hasattr(model, "predict"):
+        raise CommandError(f"{model_file.name} does not predict: nothing to evaluate", MODEL)
+    known = read_with_target(data, target or about.get("target"))
+    problem = as_problem(known, about.get("task", "auto"))
+    for note in problem.notes:
+        screen.note(note)
+    y = problem.y if problem.task == "regress" else _like(model, problem.y)
+    result = assess(y, model.predict(problem.X), scores=_scores(model, problem.X))
+    if screen.talks:
+        screen.console.print(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
+        print(result)
+    if report is not None:
+        command = "mercer " + shlex.join(sys.argv[1:])
+        write_report(model, report, problem.X, y, command=command, title=problem.target)
+        screen.say("report", f"{report}  (open it in a browser)")
+    screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
+    return 0
+
+
+def _like(model: Any, y: Any) -> Any:
+    """Return labels of the type that the model was fitted to."""
+    classes = getattr(model, "classes_", y)
+    return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
+
+
+def _scores(model: Any, X: Any) -> Any:
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            return getattr(model, method)(X)
+    return None
+
+
+def _plain(result: Any) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in SCORES if hasattr(result, name)}

@@ -1,0 +1,104 @@
+"""Files in and out, with the errors that a person at the terminal needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import scipy.sparse as sp
+
+from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
+from mercer.cli.options import chosen
+from mercer.datasets import Data, DataError, load_file, write_table
+from mercer.io import ModelFileError, inspect, load
+
+
+@contextmanager
+def said_in_one_line() -> Iterator[None]:
+    """Give what is wrong with a file the exit code that scripts look for."""
+    try:
+        yield
+    except DataError as error:
+        raise CommandError(str(error), DATA) from None
+    except ModelFileError as error:
+        raise CommandError(str(error), MODEL) from None
+
+
+def read(path: Path, target: str | None = None, ignore: Iterable[str] = ()) -> Data:
+    """Return the rows of a file, with a target or without."""
+    with said_in_one_line():
+        data = load_file(path, target=target)
+    for name in ignore:
+        chosen("--ignore", name, data.feature_names)
+    if not ignore or sp.issparse(data.X):
+        return data
+    kept = [name for name in data.feature_names if name not in ignore]
+    if not kept:
+        raise CommandError("--ignore leaves no column to learn from", USAGE)
+    return replace(data, X=data.X.select(kept), feature_names=kept)
+
+
+def read_with_target(path: Path, target: str | None, ignore: Iterable[str] = ()) -> Data:
+    """Return rows and targets; a file that does not tell its target must be told it."""
+    data = read(path, target, ignore)
+    if data.y is None:
+        names = data.feature_names
+        shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+        raise CommandError(f"which column is to be predicted? --target one of: {shown}", USAGE)
+    return data
+
+
+def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Return a saved model and what was said about it."""
+    with said_in_one_line():
+        return load(path), inspect(path)
+
+
+def writable(path: Path | None, option: str) -> Path | None:
+    """Return a path whose folder exists: better to know before an hour of work than after."""
+    if path is None:
+        return None
+    if path.is_dir():
+        raise CommandError(f"{option}: {str(path)!r} is a folder: name a file in it", USAGE)
+    if not path.absolute().parent.is_dir():
+        raise CommandError(
+            f"{option}: the folder {str(path.parent)!r} does not exist: make it first", USAGE
+        )
+    return path
+
+
+def write_frames(frames: Iterable[Any], path: Path) -> int:
+    """Write frames one after the other into a table that appears when it is complete.
+
+    CSV and JSON lines are written as they come; formats with a frame around all rows at the end.
+    """
+    with said_in_one_line():
+        if path.suffix.lower() not in STREAMED:
+            import polars as pl
+
+            whole = pl.concat(list(frames))
+            write_table(whole, path)
+            return int(whole.height)
+        part, n = path.with_name(path.name + ".part"), 0
+        try:
+            with part.open("wb") as stream:
+                for frame in frames:
+                    STREAMED[path.suffix.lower()](frame, stream, n == 0)
+                    n += frame.height
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        return n
+
+
+STREAMED: dict[str, Any] = {
+    ".csv": lambda frame, stream, first: frame.write_csv(stream, include_header=first),
+    ".tsv": lambda frame, stream, first: frame.write_csv(
+        stream, include_header=first, separator="\t"
+    ),
+    ".jsonl": lambda frame, stream, first: frame.write_ndjson(stream),
+    ".ndjson": lambda frame, stream, first: frame.write_ndjson(stream),
+}

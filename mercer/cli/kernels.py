@@ -1,0 +1,78 @@
+"""``mercer kernels`` and ``mercer check-kernel``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.cli.expressions import kernel_from_text
+from mercer.cli.files import read
+from mercer.cli.screen import Screen
+from mercer.kernels.names import NAMES
+from mercer.tables import TableEncoder
+from mercer.testing import check_kernel
+
+POINTS = 200  # random points of a check without data
+COLUMNS = 3
+MEANING = {
+    "psd": "positive semidefinite",
+    "indefinite": "not positive semidefinite",
+    "unknown": "not known",
+}
+
+
+def kernels(screen: Screen) -> int:
+    """Print the kernels that have a name; return the exit code."""
+    found = [_described(kind) for kind in dict.fromkeys(NAMES.values())]
+    screen.table(
+        ["name", "formula", "parameters", "definiteness"],
+        [[k["name"], k["formula"], k["parameters"], k["definiteness"]] for k in found],
+        left=True,
+    )
+    screen.blank()
+    screen.say("algebra", "k1 + k2, k1 * k2, 2 * k, k ** 3: --kernel '0.5*rbf(gamma=0.1) + linear'")
+    screen.result({"kernels": found})
+    return 0
+
+
+def _described(kind: type) -> dict[str, Any]:
+    names = [name for name, other in NAMES.items() if other is kind]
+    first = (kind.__doc__ or "").strip().split("\n")[0]
+    formula = first[first.index("k(x, y)") :] if "k(x, y)" in first else first
+    kernel = None if kind is NAMES["precomputed"] else kind()
+    definiteness = "unknown" if kernel is None else kernel.definiteness
+    params = {} if kernel is None else kernel.get_params()
+    return {
+        "name": ", ".join(names),
+        "formula": formula.split(": ")[0].rstrip("."),
+        "parameters": ", ".join(f"{k}={v!r}" for k, v in params.items()),
+        "definiteness": MEANING[definiteness],
+    }
+
+
+def check(text: str, data: Path | None, seed: int, screen: Screen) -> int:
+    """Check a kernel on rows; the exit code is 1 if it is none."""
+    kernel = kernel_from_text(text)
+    X = _points(data, seed)
+    report = check_kernel(kernel, X)
+    if screen.talks:
+        print(report)
+    screen.result(
+        {
+            "kernel": repr(kernel),
+            "ok": report.ok,
+            "symmetric": report.symmetric,
+            "positive_semidefinite": report.psd,
+            "min_eigenvalue": report.min_eigenvalue,
+            "reason": report.reason,
+        }
+    )
+    return 0 if report.ok else 1
+
+
+def _points(data: Path | None, seed: int) -> Any:
+    if data is None:
+        return np.random.default_rng(seed).normal(size=(POINTS, COLUMNS))
+    return TableEncoder().fit_transform(read(data).X)

@@ -1,0 +1,33 @@
+"""Values of options that are more than a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mercer.cli.errors import USAGE, CommandError
+from mercer.datasets.files.errors import nearest, quoted
+
+UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def chosen(option: str, name: str, table: Iterable[str]) -> str:
+    """Return a name that must be one of a table's; another one is told the nearest of them."""
+    names = list(table)
+    if name in names:
+        return name
+    near = nearest(name, names)
+    hint = f"did you mean {quoted(near)}?" if near else f"there are {', '.join(names)}"
+    raise CommandError(f"{option}: there is no {name!r}; {hint}", USAGE)
+
+
+def seconds(text: str | None) -> float | None:
+    """Return the seconds of "60", "60s", "2m", "1.5h" or "none"."""
+    if text is None or text.strip().lower() in ("none", "inf"):
+        return None
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", text.lower())
+    if not match or match[2] not in UNITS or float(match[1]) <= 0:
+        raise CommandError(
+            f"--time-limit: {text!r} is not a time; write e.g. 60s, 5m, 1h or none", USAGE
+        )
+    return float(match[1]) * UNITS[match[2]]

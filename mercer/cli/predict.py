@@ -1,0 +1,103 @@
+"""``mercer predict``: new rows in, predictions out, a block at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.cli.errors import MODEL, USAGE, CommandError
+from mercer.cli.files import read_model, said_in_one_line, writable, write_frames
+from mercer.cli.options import chosen
+from mercer.cli.screen import Screen, count
+from mercer.datasets import read_batches
+
+BLOCK = 20_000  # rows that are read, predicted and written at once
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """What was asked for on the command line."""
+
+    model: Path
+    data: Path
+    out: Path | None
+    proba: bool
+    keep: tuple[str, ...]
+
+
+def predict(options: PredictOptions, screen: Screen) -> int:
+    """Run the command; return its exit code."""
+    out = writable(options.out, "--out")
+    if out is None and screen.as_json:
+        raise CommandError("--json needs --out: both would write to the terminal", USAGE)
+    model, manifest = read_model(options.model)
+    _can_do(model, options)
+    target = (manifest.get("about") or {}).get("target", "")
+    with screen.step("predicted", "predicting" if out else "") as said:
+        frames = _answers(model, options)
+        n_rows = _print(frames) if out is None else write_frames(frames, out)
+        if out is not None:
+            said.append(f"{target + ' of ' if target else ''}{count(n_rows, 'row')} → {out}")
+    screen.result({"rows": n_rows, "out": str(out), "target": target})
+    return 0
+
+
+def _can_do(model: Any, options: PredictOptions) -> None:
+    if not hasattr(model, "predict"):
+        raise CommandError(f"{options.model.name} does not predict: it transforms", MODEL)
+    if options.proba and not hasattr(model, "predict_proba"):
+        raise CommandError(
+            f"--proba: the model in {options.model.name} has no probabilities; svm, logistic, "
+            f"kernel-logistic, knn, bayes and network have them",
+            MODEL,
+        )
+
+
+def _answers(model: Any, options: PredictOptions) -> Iterator[Any]:
+    import polars as pl
+
+    for rows in read_batches(options.data, rows=BLOCK):
+        rows = _as_wide_as(model, rows)
+        columns = {name: _column(rows, name) for name in options.keep}
+        columns["prediction"] = _predicted(model, rows)
+        if options.proba:
+            P = np.asarray(model.predict_proba(rows))
+            columns |= {f"p_{c}": P[:, k] for k, c in enumerate(model.classes_)}
+        yield pl.DataFrame(columns)
+
+
+def _predicted(model: Any, rows: Any) -> np.ndarray:
+    try:
+        return np.asarray(model.predict(rows))
+    except ValueError as error:  # columns that are not there
+        raise CommandError(str(error)) from None
+
+
+def _as_wide_as(model: Any, rows: Any) -> Any:
+    """Return sparse rows with as many columns as the model knows: absent ones are zero."""
+    width = getattr(model, "n_features_in_", None)
+    if not sp.issparse(rows) or width is None or rows.shape[1] == width:
+        return rows
+    rows = rows.copy()
+    rows.resize((rows.shape[0], width))
+    return rows
+
+
+def _column(rows: Any, name: str) -> Any:
+    return rows[chosen("--keep", name, getattr(rows, "columns", []))]
+
+
+def _print(frames: Iterator[Any]) -> int:
+    """Write CSV to the terminal or a pipe."""
+    n = 0
+    with said_in_one_line():
+        for frame in frames:
+            sys.stdout.write(frame.write_csv(include_header=n == 0))
+            n += frame.height
+    return n

@@ -1,0 +1,169 @@
+"""From a table and a target to a problem: which task, which rows, and what was said about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from mercer.cli.errors import CommandError
+from mercer.cli.screen import count, percent
+from mercer.datasets import Data
+
+FEW = 20  # whole numbers with at most so many values are taken as classes
+MANY = 100  # more classes than this are no classes, but names
+ROWS_OF_A_CLASS = 2  # one to learn from, one to be tested with
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows with targets, none missing.
+
+    ``y`` holds the labels, or float64 numbers for regression.
+    """
+
+    X: Any
+    y: np.ndarray
+    target: str
+    task: str  # "classify" or "regress"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: np.ndarray) -> Problem:
+        """Return some of the rows."""
+        return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
+
+    @property
+    def about(self) -> str:
+        """The target in words."""
+        if self.task == "regress":
+            low, middle, high = np.quantile(self.y, [0, 0.5, 1])
+            return f"{self.target}: numbers from {low:.4g} to {high:.4g}, median {middle:.4g}"
+        labels, counts = np.unique(self.y, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        shares = [f"{labels[i]} {percent(counts[i] / len(self))}" for i in order[:4]]
+        more = f" and {len(labels) - 4} more" if len(labels) > 4 else ""
+        return f"{self.target}: {len(labels)} classes ({', '.join(shares)}{more})"
+
+
+def as_problem(data: Data, task: str = "auto") -> Problem:
+    """Return the rows that have a target, and the task: given, or found in the target's values."""
+    X, y, target, notes = *_present(data), str(data.target), []
+    if len(y) < data.X.shape[0]:
+        gone = count(data.X.shape[0] - len(y), "row")
+        notes.append(f"{gone} without a value of {target!r} left out")
+    if task == "auto":
+        task, why = _task_of(y, target)
+        notes += [why] if why else []
+    y = _numbers(y, target) if task == "regress" else _labels(y)
+    return _checked(Problem(X, y, target, task, tuple(notes)))
+
+
+def _present(data: Data) -> tuple[Any, np.ndarray]:
+    """Return the rows that have a target."""
+    y = np.asarray(data.y)
+    gone = _missing(y)
+    if gone.all():
+        raise CommandError(
+            f"all {len(y):,} values of the target {data.target!r} are missing: choose another "
+            f"--target"
+        )
+    if not gone.any():
+        return data.X, y
+    return _safe_indexing(data.X, np.flatnonzero(~gone)), y[~gone]
+
+
+def _missing(y: np.ndarray) -> np.ndarray:
+    """Return which targets are None, NaN or infinite."""
+    if y.dtype.kind == "f":
+        return ~np.isfinite(y)
+    if y.dtype.kind != "O":
+        return np.zeros(len(y), bool)
+    return np.array([v is None or (isinstance(v, float) and not np.isfinite(v)) for v in y], bool)
+
+
+def _task_of(y: np.ndarray, target: str) -> tuple[str, str]:
+    """Return the task, and what to say where it could be the other."""
+    if y.dtype.kind not in "iuf":
+        return "classify", ""
+    whole = bool(np.all(y == np.round(y)))
+    distinct = len(np.unique(y))
+    if whole and distinct <= FEW and distinct <= max(2, len(y) // 4):
+        if distinct <= 2:
+            return "classify", ""
+        how = f"{distinct} different whole numbers, taken as classes"
+        return "classify", f"{target!r} has {how}: --task regress takes them as quantities"
+    return "regress", ""
+
+
+def _numbers(y: np.ndarray, target: str) -> np.ndarray:
+    try:
+        return y.astype(np.float64)
+    except ValueError:
+        example = next(str(v) for v in y if not _is_number(v))
+        raise CommandError(
+            f"--task regress needs numbers, but {target!r} has the value {example!r}: use "
+            f"--task classify, or another --target"
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _labels(y: np.ndarray) -> np.ndarray:
+    """Return labels that sort and save: whole numbers stay numbers, all else is text."""
+    if y.dtype.kind in "iub":
+        return y
+    if y.dtype.kind == "f" and np.all(y == np.round(y)):
+        return y.astype(np.int64)
+    return np.array([str(v) for v in y])
+
+
+def _checked(problem: Problem) -> Problem:
+    """Refuse targets from which nothing can be learned."""
+    values, counts = np.unique(problem.y, return_counts=True)
+    if len(values) == 1:
+        raise CommandError(
+            f"the target {problem.target!r} has one value only ({values[0]!s}): there is nothing "
+            f"to learn; choose another --target"
+        )
+    if problem.task == "regress":
+        return problem
+    if len(values) > MANY or len(values) > len(problem) / 2:
+        raise CommandError(
+            f"the target {problem.target!r} has {len(values):,} different values in "
+            f"{len(problem):,} rows: that is a name or a quantity, not a class; choose another "
+            f"--target{', or --task regress' if problem.y.dtype.kind in 'iu' else ''}"
+        )
+    return _without_rare(problem, values[counts < ROWS_OF_A_CLASS])
+
+
+def _without_rare(problem: Problem, rare: np.ndarray) -> Problem:
+    if not len(rare):
+        return problem
+    kept = problem.take(np.flatnonzero(~np.isin(problem.y, rare)))
+    names = ", ".join(map(str, rare[:3])) + (" …" if len(rare) > 3 else "")
+    note = f"{count(len(rare), 'class', 'classes')} with a single row left out: {names}"
+    return _checked(replace(kept, notes=(*kept.notes, note)))
+
+
+def split(problem: Problem, share: float, seed: int) -> tuple[Problem, Problem]:
+    """Return rows to learn from and rows to be tested with, every class in both."""
+    n = len(problem)
+    rows = np.arange(n)
+    labels = problem.y if problem.task == "classify" else None
+    held_out = max(round(share * n), 1 if labels is None else len(np.unique(labels)))
+    if n - held_out < (2 if labels is None else len(np.unique(labels))):
+        raise CommandError(f"{count(n, 'row')} with a target are too few to hold some out")
+    learn, test = train_test_split(rows, test_size=held_out, random_state=seed, stratify=labels)
+    return problem.take(np.sort(learn)), problem.take(np.sort(test))

@@ -1,0 +1,144 @@
+"""What the command says: lines for people on the terminal, or one JSON object for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+NAME = 10  # columns for the name of a step
+LINES = 5  # of a step; the report has them all
+
+
+class Screen:
+    """The terminal, or silence.
+
+    Parameters
+    ----------
+    quiet : bool
+        Say nothing but errors.
+    as_json : bool
+        Print one JSON object at the end and nothing else.
+    """
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False):
+        self.quiet, self.as_json = quiet, as_json
+        self.talks = not (quiet or as_json)
+        self.console = Console(highlight=False)
+        self.errors = Console(stderr=True, highlight=False)
+        self.bar: bool | str = "auto" if not quiet else False
+        self.seconds: dict[str, float] = {}
+        self.notes: list[str] = []
+
+    @contextmanager
+    def step(self, name: str, doing: str) -> Iterator[list[str]]:
+        """Time a step and print its line; the caller appends what there is to say."""
+        said: list[str] = []
+        start = time.monotonic()
+        if self.talks and self.console.is_terminal and doing:
+            with self.console.status(f"[dim]{escape(doing)} …"):
+                yield said
+        else:
+            yield said
+        seconds = time.monotonic() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        for i, line in enumerate(_few(said)):
+            self._line(name if i == 0 else "", line, seconds if i == 0 else None)
+
+    def note(self, text: str) -> None:
+        """Say what the reader should know, and keep it for the report."""
+        self.notes.append(text)
+        self._print("note", "yellow", escape(text), self.errors)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Turn the warnings of the library into notes."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for text in dict.fromkeys(str(warning.message) for warning in caught):
+            self.note(text)
+
+    def say(self, name: str, text: str) -> None:
+        """Print a named line."""
+        self._line(name, text, None)
+
+    def _line(self, name: str, text: str, seconds: float | None) -> None:
+        spent = f"  [dim]{seconds:.2g} s[/]" if seconds is not None and seconds > 0.05 else ""
+        self._print(name, "cyan", escape(text) + spent, self.console)
+
+    def _print(self, name: str, color: str, text: str, console: Console) -> None:
+        if self.talks:
+            line = Table.grid(padding=(0, 1, 0, 1))
+            line.add_column(width=NAME, style=color, no_wrap=True)
+            line.add_column(overflow="fold")
+            line.add_row(name, text)
+            console.print(line)
+
+    def blank(self) -> None:
+        """Leave a line free."""
+        if self.talks:
+            self.console.print()
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        title: str | None = None,
+        left: bool = False,
+    ) -> None:
+        """Print a small table; all columns but the first are numbers, unless ``left``."""
+        if not self.talks:
+            return
+        table = Table(title=title, box=None, title_justify="left", padding=(0, 1), pad_edge=True)
+        for i, column in enumerate(columns):
+            side: Any = "right" if i and not left else "left"
+            table.add_column(escape(column), justify=side, overflow="fold")
+        for row in rows:
+            table.add_row(*map(escape, row))
+        self.console.print(table)
+
+    def result(self, values: dict[str, Any]) -> None:
+        """Print the JSON object, if that was asked for."""
+        if self.as_json:
+            json.dump(plain(values), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+            sys.stdout.write("\n")
+
+
+def _few(lines: list[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    if len(lines) <= LINES:
+        return lines
+    return [*lines[: LINES - 1], f"and {len(lines) - LINES + 1} more (in the report)"]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON knows it: NaN and infinities are null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
+
+
+def count(n: int, noun: str, many: str = "") -> str:
+    """Return "1 row" or "2,000 rows"."""
+    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+
+
+def percent(value: float) -> str:
+    """Return a share for people."""
+    return f"{100 * value:.1f} %"

@@ -1,0 +1,71 @@
+"""The command, run in this process: what it prints, and the code it ends with."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+pl = pytest.importorskip("polars")
+pytest.importorskip("typer")
+
+from mercer.cli import main  # noqa: E402
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def mercer(capsys, monkeypatch, tmp_path):
+    """Run ``mercer …`` in a temporary folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["mercer", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        out, err = capsys.readouterr()
+        return Ended(code, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """A table with numbers, categories, missing values, and a target that they explain."""
+    rng = np.random.default_rng(0)
+    n = 240
+    age, city = rng.uniform(20, 70, n), rng.choice(["Bonn", "Köln", "Ulm"], n)
+    risk = (age > 45) ^ (city == "Ulm")
+    ages = [None if i % 17 == 0 else float(a) for i, a in enumerate(age)]
+    cities = [None if i % 23 == 0 else str(c) for i, c in enumerate(city)]
+    cost = np.where(risk, 40.0, 10.0) + age / 10 + rng.normal(0, 0.5, n)
+    return pl.DataFrame(
+        {
+            "id": [f"row-{i}" for i in range(n)],
+            "age": ages,
+            "city": cities,
+            "noise": rng.normal(size=n),
+            "risk": np.where(risk, "high", "low"),
+            "cost": cost,
+        }
+    )
+
+
+@pytest.fixture
+def table(mixed, tmp_path):
+    """The same table in a file."""
+    path = tmp_path / "people.csv"
+    mixed.write_csv(path)
+    return path

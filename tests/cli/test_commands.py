@@ -1,0 +1,183 @@
+"""The other commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pl = pytest.importorskip("polars")
+
+import mercer as library  # noqa: E402
+from mercer.datasets import load_file  # noqa: E402
+
+
+@pytest.fixture
+def model(mercer, table):
+    """A saved model for ``risk``."""
+    assert mercer("fit", table, "-t", "risk", "--model", "svm", "--no-report", "-q").code == 0
+    return table.parent / "people.mercer"
+
+
+# ---------------------------------------------------------------- predict
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "csv.gz"])
+def test_predictions_are_those_of_the_model(mercer, model, table, mixed, ending):
+    out = table.parent / f"answers.{ending}"
+    assert mercer("predict", model, table, "--out", out, "--proba", "--keep", "id").code == 0
+    answers = load_file(out).X
+    loaded = library.load(model)
+    assert answers["id"].to_list() == mixed["id"].to_list()
+    assert answers["prediction"].to_list() == loaded.predict(mixed).tolist()
+    P = answers.select("p_high", "p_low").to_numpy()
+    np.testing.assert_allclose(P, loaded.predict_proba(mixed), rtol=1e-12)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+def test_blocks_do_not_change_predictions(mercer, model, table, monkeypatch):
+    whole = mercer("predict", model, table).out
+    monkeypatch.setattr("mercer.cli.predict.BLOCK", 7)
+    assert mercer("predict", model, table).out == whole
+    assert len(whole.splitlines()) == 241
+
+
+def test_rows_that_were_never_seen(mercer, model, tmp_path):
+    text = "age,city,noise,extra,cost\n33,Rom,0.1,9,1\n,,,,\n51,Ulm,x,2,\n"
+    (tmp_path / "new.csv").write_text(text, encoding="utf-8")
+    ended = mercer("predict", model, tmp_path / "new.csv", "--out", "a.csv")
+    assert ended.code == 0, ended.err
+    assert "noise" in ended.err  # a text where a number was learned
+    assert set(load_file(tmp_path / "a.csv").X["prediction"]) <= {"high", "low"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("predict", "MODEL", "few.csv"), 3, "age"),
+        (("predict", "MODEL", "none.csv"), 3, "there is no file"),
+        (("predict", "people.csv", "people.csv"), 4, "not a model file"),
+        (("predict", "none.mercer", "people.csv"), 4, "none.mercer"),
+        (("predict", "MODEL", "people.csv", "--keep", "idd"), 2, "did you mean 'id'"),
+        (("predict", "MODEL", "people.csv", "--out", "a.xyz"), 3, "a.xyz"),
+        (("predict", "MODEL", "people.csv", "--json"), 2, "--out"),
+        (("evaluate", "MODEL", "few.csv"), 3, "risk"),
+        (("info", "people.csv"), 4, "not a model file"),
+        (("embed", "people.csv", "--method", "tsne"), 2, "kernel-pca"),
+        (("embed", "people.csv", "--method", "lda"), 2, "--color"),
+        (("embed", "people.csv", "--color", "rsk"), 3, "did you mean 'risk'"),
+        (("check-kernel", "rfb"), 2, "did you mean 'rbf'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(mercer, model, tmp_path, words, code, message):
+    (tmp_path / "few.csv").write_text("noise\n1.5\n", encoding="utf-8")
+    ended = mercer(*(str(model) if word == "MODEL" else word for word in words))
+    assert ended.code == code
+    assert message in ended.err
+    assert len(ended.err.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("*.part"))
+
+
+# ---------------------------------------------------------------- look
+def test_info(mercer, model):
+    text = mercer("info", model).out
+    for word in ("risk", "classify", "high, low", "accuracy", "optimum", "age, city, noise"):
+        assert word in text
+    assert json.loads(mercer("info", model, "--json").out)["about"]["target"] == "risk"
+
+
+def test_evaluate_writes_a_report(mercer, model, table):
+    ended = mercer("evaluate", model, table, "--report", "e.html")
+    assert ended.code == 0
+    assert "accuracy" in ended.out
+    assert "<html" in (table.parent / "e.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["pca", "kernel-pca", "lda", "mds", "isomap", "lle", "spectral"])
+def test_embeddings(mercer, table, method):
+    words = ("--method", method, "--color", "risk", "--ignore", "id", "--out", "points.csv")
+    ended = mercer("embed", table, *words, "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["rows"] == 240
+    points = load_file(table.parent / "points.csv").X
+    assert points.columns == ["component1", "component2", "risk"]
+    assert np.isfinite(points.select("component1", "component2").to_numpy()).all()
+    assert "<html" in (table.parent / f"people.{method}.html").read_text(encoding="utf-8")
+
+
+def test_kernels_are_listed(mercer):
+    text = mercer("kernels").out
+    assert "exp(−γ‖x − y‖²)" in text
+    listed = json.loads(mercer("kernels", "--json").out)["kernels"]
+    assert {k["definiteness"] for k in listed if k["name"] == "sigmoid"} == {
+        "not positive semidefinite"
+    }
+
+
+def test_a_kernel_that_is_none(mercer, table):
+    assert mercer("check-kernel", "rbf + linear").code == 0
+    assert mercer("check-kernel", "sigmoid(scale=3)").code == 1
+    assert mercer("check-kernel", "rbf", table).code == 0
+
+
+def test_the_demo(mercer, tmp_path):
+    ended = mercer("demo", "--folder", tmp_path / "demo")
+    assert ended.code == 0
+    assert "penguins.report.html" in ended.out.replace("\n", "")
+    assert (tmp_path / "demo" / "penguins.report.html").exists()
+
+
+# ---------------------------------------------------------------- the process
+def run(*words, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-m", "mercer", *words], capture_output=True, text=True, **kwargs
+    )
+
+
+def test_help_names_every_command_and_loads_no_numerical_library():
+    code = (
+        "import sys; sys.argv = ['mercer', '--help']\n"
+        "from mercer.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'numba', 'polars'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for command in ("fit", "predict", "evaluate", "embed", "info", "kernels", "check-kernel"):
+        assert command in done.stdout
+    assert done.stdout.strip().endswith("[]")
+
+
+def test_the_version():
+    assert library.__version__ in run("--version").stdout
+
+
+def test_ctrl_c_keeps_the_best_model_so_far(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 12))
+    y = np.where(np.sin(X[:, 0] * 2) + X[:, 1] * X[:, 2] + rng.normal(0, 0.3, 6000) > 0, "a", "b")
+    pl.DataFrame(X).with_columns(y=pl.Series(y)).write_csv(tmp_path / "big.csv")
+    words = ["fit", "big.csv", "-t", "y", "--model", "svm", "--time-limit", "10m"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mercer", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    for line in process.stdout:  # the columns are encoded: tuning begins
+        if line.startswith("columns"):
+            break
+    time.sleep(4.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, out + err
+    if "no candidate" not in err:
+        model = library.load(tmp_path / "big.mercer")
+        assert np.mean(model.predict(pl.DataFrame(X)) == y) > 0.6
+        assert "interrupted" in out

@@ -1,0 +1,62 @@
+"""Kernels as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer.cli.errors import CommandError
+from mercer.cli.expressions import kernel_from_text
+from mercer.cli.options import seconds
+from mercer.kernels import RBF, Linear, Polynomial
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    [
+        ("rbf", RBF()),
+        ("RBF(gamma=0.5)", RBF(gamma=0.5)),
+        ("0.5*rbf(gamma='scale') + linear", 0.5 * RBF(gamma="scale") + Linear()),
+        ("poly(degree=3) * rbf ** 2", Polynomial(degree=3) * RBF() ** 2),
+    ],
+)
+def test_an_expression_is_its_kernel(text, kernel):
+    assert kernel_from_text(text) == kernel
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rfb", "did you mean 'rbf'"),
+        ("__import__('os').system('true')", "cannot read"),
+        ("rbf(gamma=open('x'))", "is not a value"),
+        ("rbf.__class__", "cannot read"),
+        ("lambda: 1", "cannot read"),
+        ("2 + 3", "is a number"),
+        ("rbf +", "is not an expression"),
+        ("rbf(sigma=1)", "sigma"),
+        ("rbf(0.5)", "cannot read"),
+        ("precomputed", "there is no"),
+    ],
+)
+def test_nothing_else_is_read(text, message):
+    with pytest.raises(CommandError, match=message.replace("(", r"\(")):
+        kernel_from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("60", 60.0), ("60s", 60.0), ("2m", 120.0), ("1.5h", 5400.0), (" 3 min ", 180.0)],
+)
+def test_times(text, value):
+    assert seconds(text) == value
+
+
+def test_no_time_limit():
+    assert seconds("none") is None
+    assert seconds(None) is None
+
+
+@pytest.mark.parametrize("text", ["fast", "-3s", "0", "5 weeks", ""])
+def test_what_is_no_time(text):
+    with pytest.raises(CommandError, match="--time-limit"):
+        seconds(text)
