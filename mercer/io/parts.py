@@ -1,0 +1,241 @@
+"""Values with parts: how each kind is taken apart and put together again.
+
+To take apart is to say which kind it is, a head that JSON can hold (a class, a shape) and the
+parts, which may be anything. To put together gets the head and the parts back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import Bunch
+
+from mercer.io.errors import ModelFileError
+
+
+class Pieces(NamedTuple):
+    """A value taken apart."""
+
+    kind: str
+    head: Any
+    parts: Sequence[Any]
+
+
+def take_apart(value: Any) -> Pieces | None:
+    """Return the pieces of a container, or None if it is not one of the known kinds."""
+    kind = _KIND_OF.get(type(value))
+    if kind is not None:
+        return Pieces(kind, *_TAKE[kind](value))
+    if sp.issparse(value) and value.format in _SPARSE_PARTS:
+        return _take_sparse(value)
+    return None
+
+
+def put_together(kind: str, head: Any, parts: list[Any]) -> Any:
+    """Return the container that was taken apart."""
+    if kind not in _MAKE:
+        raise ModelFileError(f"the model holds a value of the unknown kind {kind[:40]!r}")
+    return _MAKE[kind](head, parts)
+
+
+# ---------------------------------------------------------------- mappings and sequences
+_ATOMS = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type, Enum)
+
+
+def _check_keys(keys: Iterable[Any]) -> None:
+    """Allow only keys whose hash is quick: nests of tuples or kernels can take for ever."""
+    for key in keys:
+        inside = key if type(key) in (tuple, frozenset) else (key,)
+        if not all(isinstance(atom, _ATOMS) for atom in inside):
+            raise ModelFileError(
+                "keys of dicts and members of sets must be numbers, texts or tuples of them in a "
+                f"model file; got a {type(key).__name__}"
+            )
+
+
+def _interleaved(value: Any) -> tuple[None, list[Any]]:
+    _check_keys(value)
+    return None, [part for item in value.items() for part in item]
+
+
+def _mapping(parts: list[Any]) -> dict[Any, Any]:
+    _check_keys(parts[::2])
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _members(parts: list[Any]) -> list[Any]:
+    _check_keys(parts)
+    return parts
+
+
+def _in_fixed_order(value: Any) -> tuple[None, list[Any]]:
+    """Sets of text come in another order in every process, and a file should not."""
+    _check_keys(value)
+    return None, sorted(value, key=repr)
+
+
+def _rebuild_slice(_: Any, parts: list[Any]) -> slice:
+    start, stop, step = parts
+    return slice(start, stop, step)
+
+
+# ---------------------------------------------------------------- arrays that are more than bytes
+def take_objects(value: np.ndarray) -> Pieces:
+    """Take apart an array of Python objects."""
+    return Pieces("objects", list(value.shape), value.ravel().tolist())
+
+
+def _make_objects(shape: Any, parts: list[Any]) -> np.ndarray:
+    if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != len(parts):
+        raise ModelFileError(f"the model has an array of shape {shape} with {len(parts)} objects")
+    flat = np.empty(len(parts), dtype=object)
+    for i, part in enumerate(parts):  # by slices, NumPy would look inside lists
+        flat[i] = part
+    return flat.reshape(shape)
+
+
+def _take_masked(value: Any) -> tuple[None, list[Any]]:
+    mask = None if value.mask is np.ma.nomask else np.asarray(value.mask)
+    return None, [np.asarray(value.data), mask, value.fill_value]
+
+
+def _make_masked(_: Any, parts: list[Any]) -> Any:
+    data, mask, fill_value = parts
+    given = np.ma.nomask if mask is None else mask
+    return np.ma.MaskedArray(data, mask=given, fill_value=fill_value)
+
+
+_SPARSE_PARTS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
+_SPARSE_CLASSES = {
+    f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
+    for form in _SPARSE_PARTS
+    for kind in ("array", "matrix")
+}
+
+
+def _take_sparse(value: Any) -> Pieces | None:
+    name = type(value).__name__
+    if _SPARSE_CLASSES.get(name) is not type(value) or value.ndim != 2:
+        return None
+    names = _SPARSE_PARTS[value.format]
+    shape = [int(n) for n in value.shape]
+    return Pieces("sparse", [name, shape], [getattr(value, part) for part in names])
+
+
+def _make_sparse(head: Any, parts: list[Any]) -> Any:
+    name, shape = head
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ModelFileError("a sparse matrix of the model is not made of three vectors")
+    data, first, second = parts
+    pieces = (data, (first, second)) if name.startswith("coo") else (data, first, second)
+    table = _SPARSE_CLASSES[name](pieces, shape=tuple(shape))
+    if table.format != "coo":  # which looks at its indices itself
+        # compiled code does not look whether an index lies outside: a file must not say so
+        table.check_format(full_check=True)
+    return table
+
+
+# ---------------------------------------------------------------- random numbers
+_BIT_GENERATORS: dict[str, Callable[[int], np.random.BitGenerator]] = {
+    name: getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+}
+
+
+def _take_random_state(value: np.random.RandomState) -> tuple[None, list[Any]]:
+    return None, [value.get_state(legacy=False)]
+
+
+def _take_generator(value: np.random.Generator) -> tuple[None, list[Any]]:
+    return None, [dict(value.bit_generator.state)]
+
+
+def _make_random_state(_: Any, parts: list[Any]) -> np.random.RandomState:
+    (state,) = parts
+    random = np.random.RandomState(_bit_generator(state))
+    random.set_state(state)
+    return random
+
+
+def _make_generator(_: Any, parts: list[Any]) -> np.random.Generator:
+    (state,) = parts
+    bits = _bit_generator(state)
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _bit_generator(state: Any) -> np.random.BitGenerator:
+    _check_positions(state)
+    return _BIT_GENERATORS[state["bit_generator"]](0)
+
+
+def _check_positions(state: dict[str, Any]) -> None:
+    """NumPy reads at these positions without looking whether they lie inside."""
+    name, inner = state["bit_generator"], state["state"]
+    if name == "MT19937":
+        fits = np.shape(inner["key"]) == (624,) and 0 <= inner["pos"] <= 624
+    elif name == "Philox":
+        fits = np.shape(state["buffer"]) == (4,) and 0 <= state["buffer_pos"] <= 4
+    else:
+        fits = True
+    if not fits:
+        raise ModelFileError(f"the model has an impossible state of the random numbers {name}")
+
+
+# ---------------------------------------------------------------- the tables
+_KIND_OF: dict[type, str] = {
+    list: "list",
+    tuple: "tuple",
+    dict: "dict",
+    OrderedDict: "ordered",
+    Bunch: "bunch",
+    MappingProxyType: "proxy",
+    set: "set",
+    frozenset: "frozenset",
+    slice: "slice",
+    np.ma.MaskedArray: "masked",
+    np.random.RandomState: "random_state",
+    np.random.Generator: "generator",
+}
+
+_TAKE: dict[str, Callable[[Any], tuple[Any, Sequence[Any]]]] = {
+    "list": lambda value: (None, value),
+    "tuple": lambda value: (None, value),
+    "dict": _interleaved,
+    "ordered": _interleaved,
+    "bunch": _interleaved,
+    "proxy": _interleaved,
+    "set": _in_fixed_order,
+    "frozenset": _in_fixed_order,
+    "slice": lambda value: (None, (value.start, value.stop, value.step)),
+    "masked": _take_masked,
+    "random_state": _take_random_state,
+    "generator": _take_generator,
+}
+
+_MAKE: dict[str, Callable[[Any, list[Any]], Any]] = {
+    "list": lambda _, parts: parts,
+    "tuple": lambda _, parts: tuple(parts),
+    "dict": lambda _, parts: _mapping(parts),
+    "ordered": lambda _, parts: OrderedDict(_mapping(parts)),
+    "bunch": lambda _, parts: Bunch(**_mapping(parts)),
+    "proxy": lambda _, parts: MappingProxyType(_mapping(parts)),
+    "set": lambda _, parts: set(_members(parts)),
+    "frozenset": lambda _, parts: frozenset(_members(parts)),
+    "slice": _rebuild_slice,
+    "objects": _make_objects,
+    "masked": _make_masked,
+    "sparse": _make_sparse,
+    "random_state": _make_random_state,
+    "generator": _make_generator,
+}
