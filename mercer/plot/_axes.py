@@ -10,11 +10,18 @@ import numpy as np
 # from the palette of Okabe and Ito: told apart by colour-blind eyes and in grey
 BLUE, ORANGE = "#0072B2", "#D55E00"
 INK, GRID, EMPTY = "#333333", "#E3E3E3", "#F1F1F1"
-SURFACE = "cividis"
+# eight of theirs and two more, in an order that keeps the first few far apart
+PALETTE = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+    "#56B4E9", "#000000", "#882255", "#999999", "#B8A800",
+]  # fmt: skip
+MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+SURFACE, DIVERGING = "cividis", "PuOr"
 MOST_TICKS = 9  # more values than this are not all written at the axis
 MOST_LETTERS = 36  # nor numbers that are longer than this together
 MANY_DECADES = 1e4  # from here on powers of ten are written as powers
 LONGEST_NAME = 30
+LETTERS_PER_INCH = 12.5  # of small ones
 
 
 def axes_for(ax: Any, width: float = 6.0) -> Any:
@@ -123,6 +130,29 @@ def name(value: Any) -> str:
         return f"{float(value):.3g}".replace("-", "−")
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def letters_across(ax: Any) -> float:
+    """Return about how many small letters fit into the width of the Axes."""
+    return float(LETTERS_PER_INCH * ax.get_position().width * ax.figure.get_figwidth())
+
+
+def tilt(ax: Any, texts: list[str]) -> None:
+    """Turn the names at the horizontal axis if they would run into each other."""
+    room = letters_across(ax) / max(len(texts), 1)
+    if max(map(len, texts), default=0) + 1 > room:
+        ax.tick_params(axis="x", labelrotation=30)
+        for text in ax.get_xticklabels():
+            text.set(ha="right", rotation_mode="anchor")
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Return the colour of the i-th line, and dashes once the colours are used up."""
+    dashes = ["-", "--", ":", "-."]
+    return {
+        "color": PALETTE[i % len(PALETTE)],
+        "linestyle": dashes[i // len(PALETTE) % len(dashes)],
+    }
 
 
 def band(ax: Any, x: np.ndarray, mean: np.ndarray, std: np.ndarray, color: str, label: str) -> None:

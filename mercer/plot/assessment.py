@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.plot._axes import BLUE, EMPTY, INK, ORANGE, SURFACE, axes_for, clean, name
+from mercer.plot._axes import (
+    BLUE,
+    EMPTY,
+    INK,
+    ORANGE,
+    SURFACE,
+    axes_for,
+    clean,
+    line_style,
+    name,
+    tilt,
+)
 
 MOST_LABELS = 20  # more classes than this are not all written at the axis
 SIDE = 4.2  # inches of one picture in a row
@@ -48,12 +59,16 @@ def confusion(matrix: Any, labels: Any, *, ax: Any = None) -> Any:
     share = np.divide(matrix, total, out=np.zeros_like(matrix), where=total > 0)
     ax.imshow(share, cmap=SURFACE, vmin=0.0, vmax=1.0)
     if len(matrix) <= MOST_LABELS:
+        size = "medium" if len(matrix) <= 8 else "small" if len(matrix) <= 12 else "xx-small"
         for (i, j), value in np.ndenumerate(matrix):
             ink = EMPTY if share[i, j] < 0.5 else INK
-            ax.text(j, i, f"{value:.4g}", ha="center", va="center", color=ink)
+            ax.text(j, i, f"{value:.4g}", ha="center", va="center", color=ink, fontsize=size)
         places, texts = np.arange(len(matrix)), [name(_item(label)) for label in labels]
         ax.set_xticks(places, texts)
         ax.set_yticks(places, texts)
+        tilt(ax, texts)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(colors=INK, length=0)
     ax.set_xlabel("predicted", color=INK)
     ax.set_ylabel("true", color=INK)
     return ax
@@ -74,20 +89,23 @@ def roc(curves: Mapping[str, Any], *, ax: Any = None) -> Any:
     matplotlib Axes
     """
     ax = _unit_square(ax, "false positive rate", "true positive rate")
-    for label, curve in curves.items():
-        ax.plot(curve.fpr, curve.tpr, linewidth=1.8, label=label)
+    drawn = sum(not str(line.get_label()).startswith("_") for line in ax.lines)
+    for i, (label, curve) in enumerate(curves.items(), start=drawn):  # after those of other models
+        ax.plot(curve.fpr, curve.tpr, linewidth=1.8, label=label, **line_style(i))
     if len(curves) <= MOST_LABELS:
-        ax.legend(frameon=False, loc="lower right", labelcolor=INK)
+        _legend(ax, "lower right")
     return ax
 
 
-def calibration(bins: Any, *, ax: Any = None) -> Any:
+def calibration(bins: Any, *, what: str = "", ax: Any = None) -> Any:
     """Draw how often what was predicted came true, bin by bin, and how many rows a bin holds.
 
     Parameters
     ----------
     bins : Calibration
         ``weight``, ``predicted`` and ``observed`` of each bin.
+    what : str, default=""
+        What the probabilities are of.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
 
@@ -95,7 +113,8 @@ def calibration(bins: Any, *, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    ax = _unit_square(ax, "predicted probability", "observed share")
+    of = f" of {name(what)}" if what else ""
+    ax = _unit_square(ax, f"predicted probability{of}", "observed share")
     used = bins.weight > 0
     widths = np.diff(bins.edges)
     ax.bar(
@@ -106,7 +125,21 @@ def calibration(bins: Any, *, ax: Any = None) -> Any:
         bins.predicted[used], bins.observed[used], color=BLUE, marker="o", markersize=4,
         linewidth=1.8, label="observed",
     )  # fmt: skip
-    ax.legend(frameon=False, loc="upper left", labelcolor=INK)
+    _legend(ax, "best")
+    return ax
+
+
+def calibrations(bins: Mapping[str, Any], *, ax: Any = None) -> Any:
+    """Draw the calibration of several probabilities as lines."""
+    ax = _unit_square(ax, "predicted probability", "observed share")
+    for i, (label, own) in enumerate(bins.items()):
+        used = own.weight > 0
+        ax.plot(
+            own.predicted[used], own.observed[used], linewidth=1.8, marker="o", markersize=4,
+            label=name(label), **line_style(i),
+        )  # fmt: skip
+    if len(bins) <= MOST_LABELS:
+        _legend(ax, "best")
     return ax
 
 
@@ -155,6 +188,11 @@ def residuals(prediction: Any, residual: Any, *, ax: Any = None) -> Any:
     ax.set_xlabel("predicted", color=INK)
     ax.set_ylabel("true − predicted", color=INK)
     return ax
+
+
+def _legend(ax: Any, place: str) -> None:
+    """Write what is what, on a veil over what lies behind."""
+    ax.legend(loc=place, labelcolor=INK, fontsize="small", framealpha=0.85, edgecolor="none")
 
 
 def _unit_square(ax: Any, x: str, y: str) -> Any:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from mercer.plot._axes import BLUE, INK, ORANGE, SURFACE, axes_for, clean, name
+from mercer.plot._axes import (
+    BLUE,
+    INK,
+    MARKERS,
+    ORANGE,
+    PALETTE,
+    SURFACE,
+    axes_for,
+    clean,
+    name,
+)
 
-# eight of Okabe and Ito and two more, in an order that keeps the first few far apart
-PALETTE = [
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
-    "#56B4E9", "#000000", "#882255", "#999999", "#B8A800",
-]  # fmt: skip
-MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
-DIVERGING = "PuOr"
 MOST_LABELS = len(PALETTE) * len(MARKERS)  # pairs of a colour and a marker
 MOST_INTEGERS = 12  # more distinct integers than this are values, not labels
 MOST_BARS = 40  # of a scree plot; more are drawn as a line
@@ -45,6 +49,11 @@ def scree(model: Any, *, ax: Any = None) -> Any:
     >>> from mercer import PCA, plot
     >>> ax = plot.scree(PCA().fit(load_iris().data))  # doctest: +SKIP
     """
+    return draw_scree(*read_scree(model), ax=ax)
+
+
+def read_scree(model: Any) -> tuple[np.ndarray, bool]:
+    """Return the shares or eigenvalues of a model, and whether they are shares."""
     shares = getattr(model, "explained_variance_ratio_", None)
     values = getattr(model, "eigenvalues_", None) if shares is None else shares
     if values is None:
@@ -52,12 +61,16 @@ def scree(model: Any, *, ax: Any = None) -> Any:
             "model must be fitted and have explained_variance_ratio_ or eigenvalues_; got "
             f"{type(model).__name__}"
         )
-    values = np.asarray(values, dtype=np.float64)
+    return np.asarray(values, dtype=np.float64), shares is not None
+
+
+def draw_scree(values: np.ndarray, are_shares: bool, *, ax: Any = None) -> Any:
+    """Draw shares and their sums, or eigenvalues."""
     ax = axes_for(ax)
-    if shares is None:
-        _draw_bars(ax, values, "eigenvalue")
-    else:
+    if are_shares:
         _draw_shares(ax, values)
+    else:
+        _draw_bars(ax, values, "eigenvalue")
     clean(ax)
     ax.set_xlabel("component", color=INK)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -131,19 +144,32 @@ def embedding(
     >>> ax = plot.embedding(PCA(2).fit(iris.data), iris.data, labels)  # doctest: +SKIP
     """
     model = Z if hasattr(Z, "transform") or hasattr(Z, "embedding_") else None
-    points = _plane(_coordinates(Z, X), components)
+    points = read_plane(Z, X, components)
+    names = component_name(model, components[0]), component_name(model, components[1])
+    return draw_embedding(points, color, names, ax=ax)
+
+
+def read_plane(Z: Any, X: Any, components: tuple[int, int]) -> np.ndarray:
+    """Return two coordinates of each row, shape (n, 2), from a table or a model."""
+    return _plane(_coordinates(Z, X), components)
+
+
+def draw_embedding(
+    points: np.ndarray, color: Any, names: tuple[str, str], *, ax: Any = None
+) -> Any:
+    """Draw points of a plane, coloured by label or by value."""
     color = None if color is None else _colors(color, len(points))
     ax = axes_for(ax, width=6.4 if color is not None else 6.0)
     if color is None:
         _draw_dots(ax, points, c=BLUE)
-    elif _are_labels(color):
+    elif are_labels(color):
         _draw_labels(ax, points, color)
     else:
         dots = _draw_dots(ax, points, c=color.astype(np.float64), cmap=SURFACE)
         ax.figure.colorbar(dots, ax=ax, pad=0.02).outline.set_visible(False)
     clean(ax, grid=None)
-    ax.set_xlabel(component_name(model, components[0]), color=INK)
-    ax.set_ylabel(component_name(model, components[1]), color=INK)
+    ax.set_xlabel(names[0], color=INK)
+    ax.set_ylabel(names[1], color=INK)
     ax.set_aspect("equal", adjustable="datalim")
     return ax
 
@@ -159,7 +185,7 @@ def _coordinates(Z: Any, X: Any) -> np.ndarray:
         Z = Z.embedding_
     elif hasattr(Z, "transform"):
         raise TypeError(f"X must be given: {type(Z).__name__} does not keep its training rows")
-    points = np.asarray(Z, dtype=np.float64)
+    points = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
     if points.ndim != 2:
         raise ValueError(f"Z must have shape (n, k); got {points.shape}")
     return points
@@ -182,7 +208,8 @@ def _colors(color: Any, n: int) -> np.ndarray:
     return values
 
 
-def _are_labels(values: np.ndarray) -> bool:
+def are_labels(values: np.ndarray) -> bool:
+    """Tell labels from values: texts, booleans and few integers."""
     if values.dtype.kind in "iu":
         return len(np.unique(values)) <= MOST_INTEGERS
     return values.dtype.kind != "f"

@@ -16,10 +16,12 @@ from mercer.plot._axes import (
     axes_for,
     band,
     clean,
+    letters_across,
     name,
     ring,
 )
 
+SYMBOL = 5  # letters that the symbol of a legend takes
 MOST_NUMBERS = 64  # a surface of more cells has no numbers written into it
 
 
@@ -67,12 +69,21 @@ def search(
     >>> found = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=4).fit(X, y)
     >>> ax = plot.search(found)  # doctest: +SKIP
     """
+    return draw_search(*read_search(search, x, y, scoring), ax=ax)
+
+
+def read_search(
+    search: Any, x: str | None = None, y: str | None = None, scoring: str | None = None
+) -> tuple[Points, str]:
+    """Return what a search tried over one or two parameters, and the name of the score."""
     results = _results(search)
-    names = _drawn(results, x, y)
     metric = _metric(search, results, scoring)
-    points = _points(search, results, names, metric)
-    label = _label(search, metric)
-    if len(names) == 1:
+    return _points(search, results, _drawn(results, x, y), metric), _label(search, metric)
+
+
+def draw_search(points: Points, label: str, *, ax: Any = None) -> Any:
+    """Draw a curve over one parameter or a surface over two."""
+    if len(points.names) == 1:
         return _curve(axes_for(ax), points, label)
     return _surface(axes_for(ax, width=6.6), points, label)
 
@@ -170,11 +181,15 @@ def _curve(ax: Any, points: Points, label: str) -> Any:
     return ax
 
 
-def _choice(points: Points) -> str:
-    values = ", ".join(
+def _choice(points: Points, letters: float = np.inf) -> str:
+    """Return what was chosen, in two lines if it is longer than a number of letters."""
+    values = [
         f"{n} = {name(c[points.chosen])}" for n, c in zip(points.names, points.columns, strict=True)
-    )
-    return f"chosen: {values} ({name(points.mean[points.chosen])})"
+    ]
+    score = name(points.mean[points.chosen])
+    text = f"chosen: {', '.join(values)} ({score})"
+    fits = len(text) + SYMBOL <= letters
+    return text if fits else f"chosen: {values[0]},\n{', '.join(values[1:])} ({score})"
 
 
 def _surface(ax: Any, points: Points, label: str) -> Any:
@@ -185,7 +200,7 @@ def _surface(ax: Any, points: Points, label: str) -> Any:
     drawn = draw(ax, points, scales, best)
     ax.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, labelcolor=INK,
-        borderpad=0.2, handletextpad=0.5,
+        borderpad=0.2, handletextpad=0.5, fontsize="small",
     )  # fmt: skip
     clean(ax, grid=None)
     for axis, scale, text in zip((ax.xaxis, ax.yaxis), scales, points.names, strict=True):
@@ -210,7 +225,7 @@ def _cells(ax: Any, points: Points, scales: list[Scale], best: np.ndarray) -> An
     i, j = (s.place(c[points.chosen]) for s, c in zip(scales, points.columns, strict=True))
     ax.plot(
         x_edges[[i, i + 1, i + 1, i, i]], y_edges[[j, j, j + 1, j + 1, j]], color=ORANGE,
-        linewidth=2.6, label=_choice(points), zorder=5, clip_on=False,
+        linewidth=2.6, label=_choice(points, letters_across(ax)), zorder=5, clip_on=False,
     )  # fmt: skip
     if Z.size <= MOST_NUMBERS:
         _write(ax, mesh, Z, scales)
@@ -242,7 +257,8 @@ def _dots(ax: Any, points: Points, scales: list[Scale], best: np.ndarray) -> Any
         s.positions[[s.place(v) for v in c]] for s, c in zip(scales, points.columns, strict=True)
     ]
     order = np.argsort(np.nan_to_num(points.mean, nan=-np.inf))  # the best on top
-    ring(ax, where[0][points.chosen], where[1][points.chosen], _choice(points))
+    text = _choice(points, letters_across(ax))
+    ring(ax, where[0][points.chosen], where[1][points.chosen], text)
     return ax.scatter(
         where[0][order], where[1][order], c=points.mean[order], cmap=SURFACE, s=46,
         vmin=_darkest(points.mean), edgecolors=INK, linewidths=0.5,

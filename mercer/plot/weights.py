@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.plot._axes import BLUE, INK, axes_for, clean, name
-from mercer.plot.projections import DIVERGING, MOST_ARROWS, component_name
+from mercer.plot._axes import BLUE, DIVERGING, INK, axes_for, clean, name
+from mercer.plot.projections import MOST_ARROWS, component_name
 
 LINE_HEIGHT = 0.19  # inches for each row of a table
 LINE = 0.055  # of the height of a picture, for each name beside an arrow

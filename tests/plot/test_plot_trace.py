@@ -48,5 +48,23 @@ def test_given_axes_are_used():
 def test_bad_input_is_named():
     refuses(lambda: plot.trace(run(), against="time"), ValueError, "against must be")
     refuses(lambda: plot.trace(3.0), ValueError, "must have a trace")
-    program = optimize.linear_program([1.0])
-    refuses(lambda: plot.trace(program), ValueError, "must have a trace")
+
+
+@pytest.mark.parametrize("against", ["steps", "seconds"])
+def test_stages_of_a_linear_program_are_drawn_as_points(against):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(120, 80))
+    solution = optimize.linear_program(-np.ones(80), A, np.ones(120), bounds=(0, 1))
+    ax = plot.trace(solution, against=against)
+    rows, (distance, worst) = solution.stats["trace"], ax.lines
+    across = rows["iterations"] if against == "steps" else rows["seconds"]
+    assert np.array_equal(distance.get_xdata(), across)
+    apart = np.abs(rows["values"] - rows["values"][-1])
+    assert np.array_equal(distance.get_ydata()[apart > 0], apart[apart > 0])
+    shown = np.isfinite(rows["gradient_norms"]) & (rows["gradient_norms"] > 0)
+    assert np.array_equal(worst.get_ydata()[shown], rows["gradient_norms"][shown])
+    assert {t.get_text() for t in ax.get_legend().get_texts()} == {
+        "objective from its last",
+        "gap and infeasibility",
+    }
+    assert distance.get_marker() == "o"
