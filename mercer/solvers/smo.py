@@ -26,7 +26,7 @@ SECONDS_BETWEEN_CHECKS = 0.05  # compiled loops come back this often for Ctrl-C 
 HULLS_MEET = 1e-7  # squared distance of hulls, relative to k(x, x), that counts as none
 ALL_ACTIVE = 1000  # so few points are all active from the start
 # relative gain in one go of the loop that is only rounding: errors of many residuals cancel
-NOTHING = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 4e-16}
+NOTHING = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 4e-16}
 NOT_GATHERED = np.empty(0, np.int64), np.empty(0, np.bool_)  # the compact matrix is filled already
 
 
@@ -188,9 +188,11 @@ class _Run:
         e, diagonal = self.e[a].astype(dtype), self.diagonal[a]
         up, down = self.up[a].astype(dtype), self.down[a].astype(dtype)
         chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (3e-9 * len(a) + 1e-6)))
-        taken, stop, gained = 0, None, -np.inf
+        size = abs(_dual_value(self.beta, p.z, self.e, p.eps))
+        taken, stop = 0, None
         try:
             while stop is None:
+                before = beta.copy(), e.copy()
                 left = limits.max_iter - self.steps - taken
                 room = chunk if limits.max_iter < 0 else min(chunk, left)
                 steps, violation = loops.run(
@@ -202,8 +204,9 @@ class _Run:
                     break
                 stop = limits.stopped(self.steps + taken)
                 # steps that gain nothing but rounding would go on for ever
-                before, gained = gained, _dual_value(beta, p.z[a], e, p.eps)
-                if gained - before <= NOTHING[dtype] * abs(gained):
+                gain = _dual_gain(*before, beta, e, p.eps)
+                size = max(size, gain)
+                if gain <= NOTHING[dtype] * size:
                     self.status = stop = stop or Status.STALLED
                 if self.hard and hulls_meet(beta, p.z[a] - e, diagonal):
                     self.status = stop = Status.NOT_SEPARABLE
@@ -233,6 +236,17 @@ class _Run:
 def _dual_value(beta: np.ndarray, z: np.ndarray, e: np.ndarray, eps: float) -> float:
     """Return zᵀβ − ε‖β‖₁ − ½βᵀKβ with Kβ = z − e."""
     return float(0.5 * (beta @ (z + e)) - eps * np.abs(beta).sum())
+
+
+def _dual_gain(
+    beta: np.ndarray, e: np.ndarray, new_beta: np.ndarray, new_e: np.ndarray, eps: float
+) -> float:
+    """Return what a change δ of some coefficients gains: δᵀ(e + e')/2 − ε times that of ‖β‖₁.
+
+    Kδ = e − e', so that this holds whatever the other coefficients are.
+    """
+    middle = 0.5 * (e.astype(np.float64) + new_e)
+    return float((new_beta - beta) @ middle - eps * (np.abs(new_beta).sum() - np.abs(beta).sum()))
 
 
 def hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:

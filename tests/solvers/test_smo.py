@@ -158,3 +158,32 @@ def test_difficult_problems_end_with_finite_numbers_and_an_honest_status(rows, y
     assert np.isfinite(model.intercept_).all()
     assert np.isfinite(model.decision_function(rows)).all()
     assert (model.status_ == "optimal") == model.certificate_.ok
+
+
+def test_the_gain_of_some_coefficients_is_that_of_the_dual_whatever_the_others_are():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(9, 4))
+    K, z, eps = A @ A.T, rng.normal(size=9), 0.1
+    beta, changed = rng.normal(size=9), np.array([1, 4, 6])
+    new = beta.copy()
+    new[changed] += rng.normal(size=3)
+
+    def dual(b):
+        return z @ b - eps * np.abs(b).sum() - 0.5 * b @ K @ b
+
+    before, after = (z - K @ b for b in (beta, new))
+    gain = smo._dual_gain(beta[changed], before[changed], new[changed], after[changed], eps)
+    assert gain == pytest.approx(dual(new) - dual(beta), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_that_rest_at_their_bounds_do_not_end_a_solve_early(as_if_large, monkeypatch, dtype):
+    # only free points of the start are active: most of the function is made by the others
+    X, y = two_classes(1200, 3, seed=5)
+    monkeypatch.setattr(smo, "SECONDS_BETWEEN_CHECKS", 1e-3)  # look at the gain often
+    K = gram(RBF(gamma=0.3), X, dtype=dtype)
+    problem = MarginProblem.classify(y, np.full(len(y), 30.0))
+    loose = margin.solve_margin(K, np.arange(len(y)), problem, tol=0.3)
+    again = smo.solve_smo(K, np.arange(len(y)), problem, 1e-3, Limits(), loose.state)
+    assert again.status is Status.OPTIMAL
+    assert again.violation <= 1e-3
