@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular, svd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._array import largest_size
+from mercer._array import allocate, largest_size
 from mercer._estimator import ProvedEstimator, check_weights
+from mercer._scratch import scratch
 from mercer.result import Certificate, Solution
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 FLOATS = [np.float64, np.float32]
 MODERATE = (1e-50, 1e50)  # squares of entries of this size can be summed safely
+SMALLEST = 1e-290
 NOISY = 4  # roundings of what was subtracted from a column
 REFINEMENTS = 2  # of coefficients
 NOISE = 8 * EPS  # of a column, relative to its mean: its values are all equal
@@ -64,11 +67,17 @@ class LinearRegressor(LinearModel):
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, *, several: bool = False) -> Rows:
         """Check and centre rows, targets and weights; rows of weight 0 are left out."""
+        return Rows.of(*self._checked(X, y, sample_weight, several), self.fit_intercept)
+
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, several: bool = False
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Check rows, targets and weights."""
         X, y = self._fit_table(X, y, y_numeric=True, multi_output=several)
         weight = check_weights(sample_weight, X.shape[0])
-        return Rows.of(X, np.asarray(y, dtype=np.float64), weight, self.fit_intercept)
+        return X, np.asarray(y, dtype=np.float64), weight
 
-    def _keep(self, rows: Rows, coef: np.ndarray, offset: Any = 0.0) -> None:
+    def _keep(self, rows: Any, coef: np.ndarray, offset: Any = 0.0) -> None:
         """Store coefficients (d, t) and offsets of the centred rows in the units of the data."""
         coef, offset = rows.in_units(coef, offset)
         self.coef_ = coef[:, 0] if rows.flat else coef.T
@@ -103,9 +112,19 @@ class Rows(NamedTuple):
         share = float(weight.max()) * float((weight / weight.max()).mean())
         weight = weight / share
         Y = y.reshape(len(y), -1)
-        X, mean, unit = centered(np.asarray(X, dtype=np.float64), weight, intercept)
+        X, mean, unit = centered(np.asarray(dense(X), dtype=np.float64), weight, intercept)
         Y, center, y_unit = centered(Y, weight, intercept)
         return cls(X, Y, weight, mean, center, unit, y_unit, y.ndim == 1, share)
+
+    def apart_from(self, X: Any, y: Any) -> Rows:
+        """Return rows that do not change with the user's arrays."""
+        arrays = [a for a in (X, y) if isinstance(a, np.ndarray)]
+        own: dict[str, Any] = {
+            name: part.copy()
+            for name, part in (("X", self.X), ("Y", self.Y))
+            if any(np.may_share_memory(part, a) for a in arrays)
+        }
+        return self._replace(**own)
 
     @property
     def subtracted(self) -> np.ndarray:
@@ -126,13 +145,30 @@ class Rows(NamedTuple):
         root = self.root
         return (self.X, self.Y) if root is None else (self.X * root, self.Y * root)
 
+    def weighted_targets(self) -> np.ndarray:
+        """Return Y with each row times the root of its weight."""
+        root = self.root
+        return self.Y if root is None else self.Y * root
+
     def in_units(self, coef: np.ndarray, offset: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (d, t) and offsets (t,) in the units of the data.
 
         ``offset`` is that of the centred problem, in its own unit.
         """
-        coef = coef * (self.y_unit / self.unit)
-        return coef, self.center + self.y_unit * np.asarray(offset) - self.mean @ coef
+        return to_units(coef, offset, self.mean, self.center, self.unit, self.y_unit)
+
+
+def dense(X: Any) -> Any:
+    """Return a sparse table as a dense array, if the budget of memory allows it."""
+    return X.toarray(out=allocate(X.shape, X.dtype)) if sp.issparse(X) else X
+
+
+def to_units(
+    coef: np.ndarray, offset: Any, mean: np.ndarray, center: np.ndarray, unit: float, y_unit: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients and offsets of the data from those of centred columns and targets."""
+    coef = coef * (y_unit / unit)
+    return coef, center + y_unit * np.asarray(offset) - mean @ coef
 
 
 def centered(
@@ -146,19 +182,24 @@ def centered(
         return rows, mean, unit
     share = weight / weight.sum()
     mean = share @ rows
-    rows = rows - mean
+    rows = np.subtract(rows, mean, out=scratch(rows.shape, np.float64))
     correction = share @ rows  # a long sum rounds
     if np.any(np.abs(correction) > NOISE * np.abs(mean)):
         rows -= correction
         mean += correction
-    constant = np.maximum(rows.max(axis=0), -rows.min(axis=0)) <= NOISE * np.abs(mean)
-    if constant.any():
-        rows[:, constant] = 0.0
+    maybe = np.flatnonzero(np.abs(rows[0]) <= NOISE * np.abs(mean))  # look at the others only there
+    largest = np.abs(rows[:, maybe]).max(axis=0, initial=0.0)
+    rows[:, maybe[largest <= NOISE * np.abs(mean[maybe])]] = 0.0
     return rows, mean * unit, unit
 
 
 def safe_unit(largest: float) -> float:
     """Return 1, or a power of two to divide by so that squares neither overflow nor vanish."""
+    if 0.0 < largest < SMALLEST:
+        raise ValueError(
+            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST:g} somewhere: "
+            f"one has a largest of {largest:.3g}, and what is divided by it overflows; rescale it"
+        )
     if largest == 0.0 or MODERATE[0] < largest < MODERATE[1]:
         return 1.0
     return float(2.0 ** np.frexp(largest)[1])

@@ -8,6 +8,7 @@ B has many rows and few columns: each step factors one small matrix BᵀDB. The 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ class BoxOptimum(NamedTuple):
     x: np.ndarray
     beta: np.ndarray
     steps: int
+    interrupted: bool = False
 
 
 def solve_box_program(B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray) -> BoxOptimum:
@@ -39,23 +41,35 @@ def solve_box_program(B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray
     c, x, u : array of shape (N,)
         Gains, the start and the upper bounds, 0 < x < u.
     """
-    point = _Point.start(B, c, x, u)
-    b, best, steps = B.T @ x, point, 0
-    while steps < MAX_STEPS:
-        steps += 1
+    best, b = _Point.start(B, c, x, u), B.T @ x
+    steps, interrupted = 0, False
+    try:
+        for point in _steps(B, c, b, u, best):
+            steps += 1
+            best = min(best, point, key=lambda p: p.gap(u))
+            if point.gap(u) > 1e3 * best.gap(u):
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    vertex = _vertex(B, c, b, u, best)
+    return BoxOptimum(*(vertex or (best.x, best.beta)), steps, interrupted)
+
+
+def _steps(
+    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, point: _Point
+) -> Iterator[_Point]:
+    """Yield the points of a run, until nothing but rounding is left or a step fails."""
+    for _ in range(MAX_STEPS):
         try:
             with np.errstate(all="ignore"):  # at the very end multipliers vanish
                 point = _step(B, c, b, u, point)
         except LinAlgError:
-            break
+            return
         if not np.isfinite(point.gap(u)):
-            break
-        if point.gap(u) < best.gap(u):
-            best = point
-        if point.gap(u) <= GOAL * abs(c @ point.x) or point.gap(u) > 1e3 * best.gap(u):
-            break
-    vertex = _vertex(B, c, b, u, best)
-    return BoxOptimum(*(vertex or (best.x, best.beta)), steps)
+            return
+        yield point
+        if point.gap(u) <= GOAL * abs(c @ point.x):
+            return
 
 
 class _Point(NamedTuple):

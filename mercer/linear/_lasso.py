@@ -15,6 +15,7 @@ from mercer.solvers import Limits
 
 INNER = 0.3  # of the tolerance: how far the small problem is solved
 POLISH = 200  # coefficients that are not 0, up to which their equations are solved at the end
+NEAR = 0.8  # of the bound λ, from which a column is expected to reach it
 MORE = 10  # columns that enter at least, if so many violate their condition
 
 
@@ -46,7 +47,20 @@ class WorkingSet:
 
     # ------------------------------------------------------------ one λ
     def solve(self, lam: float, before: float, tol: float, limits: Limits) -> tuple[Gap, Status]:
-        """Go on to λ from the solution for ``before`` ≥ λ; return the proof and how it ended."""
+        """Go on to λ from the solution for ``before`` ≥ λ; return the proof and how it ended.
+
+        Out of time or interrupted, the proof is that of the coefficients as they are.
+        """
+        try:
+            stopped = limits.stopped(self.steps)
+            return (self._proof(lam), stopped) if stopped else self._solve(lam, before, tol, limits)
+        except KeyboardInterrupt:
+            limits.interrupt()
+            self.index = self.index[: len(self.w)]  # columns may have been about to enter
+            gap = self._proof(lam)
+            return gap, Status.OPTIMAL if gap.relative <= tol else Status.INTERRUPTED
+
+    def _solve(self, lam: float, before: float, tol: float, limits: Limits) -> tuple[Gap, Status]:
         self._expect(lam, before)
         inner = INNER * tol
         while True:
@@ -61,8 +75,11 @@ class WorkingSet:
             inner = inner if len(new) else 0.1 * inner
 
     def _expect(self, lam: float, before: float) -> None:
-        """Take in the columns that are expected to be used (the sequential strong rule)."""
-        likely = np.abs(self.gradient) >= 2.0 * lam - before
+        """Take in the columns that are expected to be used (the sequential strong rule).
+
+        After a long way that rule expects all columns: then those near their bound must do.
+        """
+        likely = np.abs(self.gradient) >= max(2.0 * lam - before, NEAR * lam)
         self.add(np.flatnonzero(likely & ~self.inside))
 
     def _violators(self, lam: float) -> np.ndarray:

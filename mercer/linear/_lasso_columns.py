@@ -12,7 +12,7 @@ from mercer.result import Certificate
 
 
 class Columns:
-    """A centred, weighted table by its columns: dense in Fortran order, or sparse by columns."""
+    """A centred, weighted table by its columns: dense, or sparse by columns."""
 
     def __init__(self, X: Any, mean: np.ndarray | None = None, root: np.ndarray | None = None):
         self.X, self.mean, self.root = X, mean, root  # mean and root are those of a sparse table

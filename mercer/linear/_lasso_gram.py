@@ -14,10 +14,12 @@ from mercer.result import Status
 from mercer.solvers import Limits
 
 WHOLE = 300  # columns, up to which all of them are in the set from the start
+MOST = 4  # once a quarter of the columns is in the set, the others follow at once
 FLAT = 1e-6  # ratio of pivots at which a matrix counts as singular
 NULL = 1e-12  # ratio of eigenvalues that are 0
 MODERATE = 500  # coefficients whose singular matrix is decomposed
-SWEEPS = 50  # between looks at the clock and at the gap
+SWEEPS = 50  # between looks at the clock and at the gap, at most
+TURN = 2e8  # multiplications between looks at the clock
 
 
 class GramSet(WorkingSet):
@@ -55,18 +57,20 @@ class GramSet(WorkingSet):
             self._G = grown
 
     def _expect(self, lam: float, before: float) -> None:
-        if len(self.inside) <= WHOLE:
+        n, d = self.columns.shape
+        if d <= WHOLE or (d <= n and len(self.index) > d / MOST):
             self.add(np.flatnonzero(~self.inside))
         else:
             super()._expect(lam, before)
 
     def _descend(self, lam: float, tol: float, limits: Limits) -> Status | None:
         b, again = self.b[self.index], len(self.w) > 0
+        most = int(np.clip(TURN / max(len(self.w), 1) ** 2, 1, SWEEPS))
         while again:
             stopped = limits.stopped(self.steps)
             if stopped:
                 return stopped
-            done, again = sweeps(self.gram, self.q, self.w, b, self.yy, lam, tol, SWEEPS)
+            done, again = sweeps(self.gram, self.q, self.w, b, self.yy, lam, tol, most)
             self.steps += done
             if again:  # that was slow
                 self._newton(lam)

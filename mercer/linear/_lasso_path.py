@@ -27,6 +27,8 @@ STRIDE = 0.5  # ratio of these
 class LassoPath:
     """Solutions of the lasso for falling λ; unpacks into (lams, coefs, gaps).
 
+    Out of time or interrupted it ends with the λ that was under way; smaller ones are left out.
+
     Parameters
     ----------
     lams : array of shape (n_lams,)
@@ -70,9 +72,8 @@ class LassoRows(NamedTuple):
             return cls._of_sparse(X, y, weight, intercept)
         rows = Rows.of(X, y, weight, intercept)
         X, Y = rows.weighted()
-        columns = Columns(X if _by_gram(X) else np.asfortranarray(X))
         center = float(rows.center[0])
-        return cls(columns, Y[:, 0], rows.mean, center, rows.unit, rows.y_unit)
+        return cls(Columns(X), Y[:, 0], rows.mean, center, rows.unit, rows.y_unit)
 
     @classmethod
     def _of_sparse(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> LassoRows:
@@ -114,7 +115,7 @@ def solve_lasso(rows: LassoRows, lam: float, *, tol: float, limits: Limits) -> S
     n = len(rows.y)
     target = n * lam / rows.scale
     before = float(np.abs(work.b).max(initial=0.0))
-    while before * STRIDE > target:
+    while before * STRIDE > target and not limits.stopped(work.steps):
         work.solve(before * STRIDE, before, max(tol, ON_THE_WAY), limits)
         before *= STRIDE
     work.exact = True
@@ -125,11 +126,12 @@ def solve_lasso(rows: LassoRows, lam: float, *, tol: float, limits: Limits) -> S
 
 
 def solve_path(rows: LassoRows, lams: np.ndarray, *, tol: float, limits: Limits) -> LassoPath:
-    """Solve for falling λ, each from the solution for the one before."""
+    """Solve for falling λ, each from the solution for the one before, until time is over."""
     work, n = rows.working_set(), len(rows.y)
     before = max(float(np.abs(work.b).max(initial=0.0)), n * lams[0] / rows.scale)
     coefs, intercepts = np.empty((rows.columns.shape[1], len(lams))), np.empty(len(lams))
-    proofs, statuses = [], []
+    proofs: list[Certificate] = []
+    statuses: list[Status] = []
     for k, lam in enumerate(lams):
         target = n * lam / rows.scale
         gap, status = work.solve(target, before, tol, limits)
@@ -137,8 +139,10 @@ def solve_path(rows: LassoRows, lams: np.ndarray, *, tol: float, limits: Limits)
         coefs[:, k], intercepts[k] = rows.back(w)
         proofs.append(_certificate(gap, rows, tol, w, lam))
         statuses.append(status)
-    gaps = np.array([proof.gap for proof in proofs])
-    return LassoPath(lams, coefs, gaps, intercepts, tuple(proofs), tuple(statuses))
+        if limits.stopped(work.steps):
+            break
+    m, gaps = len(proofs), np.array([proof.gap for proof in proofs])
+    return LassoPath(lams[:m], coefs[:, :m], gaps, intercepts[:m], tuple(proofs), tuple(statuses))
 
 
 def _all(work: WorkingSet) -> np.ndarray:

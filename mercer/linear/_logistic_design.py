@@ -11,6 +11,8 @@ from mercer._array import largest_size
 from mercer._scratch import scratch
 from mercer.linear._base import NOISE, Range, safe_unit
 
+DIRECT = 5e7  # operations of a Hessian and its factor, up to which steps are solved directly
+
 
 class Design(NamedTuple):
     """Columns A, scales and penalties of coordinates θ, and the way back to coefficients.
@@ -27,7 +29,7 @@ class Design(NamedTuple):
     unit: float
     intercept: bool
     basis: Range | None
-    products: np.ndarray | None  # AᵀWA of a dense table
+    products: np.ndarray | None  # AᵀWA of a dense table whose steps may be solved directly
 
     @classmethod
     def of(cls, X: Any, weight: np.ndarray, lam: float, intercept: bool) -> Design:
@@ -38,14 +40,14 @@ class Design(NamedTuple):
         if sp.issparse(A):
             squares = np.asarray(A.power(2).T @ weight)
         else:
-            products = _weighted_products(A, weight)
+            products, squares = _products(A, weight)
             if intercept:
-                _drop_constant(A, products, (NOISE * mean / unit) ** 2 * weight.sum())
+                noise = (NOISE * mean / unit) ** 2 * weight.sum()
+                _drop_constant(A, products, squares, np.flatnonzero(squares[:d] <= noise))
             if lam == 0.0:
                 basis = Range.of(A[:, :d], np.abs(mean / unit) * len(A) ** 0.5)
                 A = np.hstack([basis.U, A[:, d:]])
-                products = _weighted_products(A, weight)
-            squares = np.diag(products).copy()
+                products, squares = _products(A, weight)
         penalties = np.full(len(squares), lam / unit / unit)
         if intercept:
             penalties[-1] = 0.0
@@ -94,16 +96,34 @@ def _sparse(X: Any, unit: float, weight: np.ndarray, intercept: bool) -> tuple[A
     return A, np.zeros(X.shape[1])
 
 
-def _drop_constant(A: np.ndarray, products: np.ndarray, noise: np.ndarray) -> None:
+def _drop_constant(
+    A: np.ndarray, products: np.ndarray | None, squares: np.ndarray, constant: np.ndarray
+) -> None:
     """Set columns to 0 whose squares are rounding: their values are all equal."""
-    constant = np.flatnonzero(np.diag(products)[: len(noise)] <= noise)
     A[:, constant] = 0.0
-    products[constant] = 0.0
-    products[:, constant] = 0.0
+    squares[constant] = 0.0
+    if products is not None:
+        products[constant] = 0.0
+        products[:, constant] = 0.0
 
 
-def _weighted_products(A: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def scaled(A: Any, scale: np.ndarray) -> Any:
+    """Return a table with its columns divided by their scales."""
+    return A @ sp.diags_array(1.0 / scale) if sp.issparse(A) else A / scale
+
+
+def factor_cost(n: int, m: int) -> float:
+    """Return the operations of a Hessian of m coordinates from n rows, and of its factor."""
+    return 0.5 * n * m**2 + m**3 / 3
+
+
+def _products(A: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return AᵀWA, or None where it is too large to be of use, and its diagonal."""
+    if factor_cost(*A.shape) > DIRECT:
+        return None, np.einsum("i,ij,ij->j", weight, A, A)
     if (weight == weight[0]).all():
-        return weight[0] * (A.T @ A)
-    B = A * np.sqrt(weight)[:, None]
-    return B.T @ B
+        products = weight[0] * (A.T @ A)
+    else:
+        B = A * np.sqrt(weight)[:, None]
+        products = B.T @ B
+    return products, np.diag(products).copy()

@@ -17,12 +17,13 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 from mercer._scratch import scratch
 from mercer.linear._base import EPS, TINY
 from mercer.linear._likelihood import Likelihood, Point
-from mercer.linear._logistic_design import Design
+from mercer.linear._logistic_design import DIRECT, Design, factor_cost, scaled
 from mercer.result import Status
 from mercer.solvers import Limits
 
-DIRECT = 5e7  # operations of a factor, up to which steps are solved directly
-BLOCKS = 1000  # columns up to which the guide of conjugate gradients is dense
+BLOCKS = 1000  # columns up to which the guide of conjugate gradients may be dense
+CHEAP = 150  # columns up to which it is so from the start
+WORTH = 8  # a dense guide is worth it after columns / WORTH products in one direction
 SMALL = 20_000  # entries of a table that are solved to rounding
 SETTLED = 1e-11  # the error that this is
 ENOUGH = 1e-4  # of the promised gain that a step must bring (Armijo)
@@ -62,9 +63,9 @@ class NewtonRun:
         self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
-        direct = 0.5 * n * (m * k) ** 2 + (m * k) ** 3 / 3 <= DIRECT
-        self.small = direct and n * m * k <= SMALL
-        self.solver: _Direct | _Conjugate = (_Direct if direct else _Conjugate)(self)
+        self.direct = factor_cost(n, m * k) <= DIRECT
+        self.small = self.direct and n * m * k <= SMALL
+        self.solver: _Direct | _Conjugate | None = None
 
     def _state(self, theta: np.ndarray, G: np.ndarray) -> State:
         point = self.likelihood.at(G)
@@ -80,6 +81,14 @@ class NewtonRun:
         sizes = 2.0 * self.first_slopes  # columns have a norm of about 2 in these coordinates
         return float(np.abs(self.gradient(self.state)).max(initial=0.0)) / max(sizes, TINY)
 
+    def move(self, theta: np.ndarray) -> None:
+        """Go to a point that was found elsewhere; its error is not known."""
+        self.state, self.error = self.at(theta), np.inf
+
+    def at(self, theta: np.ndarray) -> State:
+        """Return what is known at a point."""
+        return self._state(theta, self.design.values(theta))
+
     # ------------------------------------------------------------ the loop
     def solve(
         self,
@@ -89,12 +98,31 @@ class NewtonRun:
     ) -> Status:
         """Step until the error is at most ``tol``, or ``done(G)``; the last step is taken too.
 
-        Rounding is reached when neither the error nor the value falls for a few steps.
+        Rounding is reached when neither the error nor the value falls for a few steps. Out of time
+        or interrupted, the error is that of the last point at which it was known.
         """
+        try:
+            if self.solver is None:
+                self.solver = (_Direct if self.direct else _Conjugate)(self)
+            return self._solve(self.solver, tol, limits, done)
+        except _OutOfTimeError:
+            return Status.TIME_LIMIT
+        except KeyboardInterrupt:
+            limits.interrupt()
+            return Status.INTERRUPTED
+
+    def _solve(
+        self,
+        solver: _Direct | _Conjugate,
+        tol: float,
+        limits: Limits,
+        done: Callable[[np.ndarray], bool],
+    ) -> Status:
         idle, least, lowest = 0, np.inf, np.inf
+        solver.limits = limits
         while True:
             gradient = self.gradient(self.state)
-            direction = self.solver.direction(self.state, gradient, self.error, tol)
+            direction = solver.direction(self.state, gradient, self.error, tol)
             gain = float((gradient * direction).sum())
             self.error = float((max(gain, 0.0) / self.null) ** 0.5)
             change = self.design.values(direction)
@@ -106,13 +134,13 @@ class NewtonRun:
             if self.error == 0.0 or (stopped and not last):
                 return Status.OPTIMAL if last else stopped or Status.ROUNDING
             if idle > PATIENCE and not last:
-                if not self.solver.renew():
+                if not solver.renew():
                     return Status.ROUNDING
                 idle = 0
                 continue
             moved = self._moved(direction, change, gain)
             self.steps += moved is not None
-            if last or done(self.state.G) or (moved is None and not self.solver.renew()):
+            if last or done(self.state.G) or (moved is None and not solver.renew()):
                 return Status.OPTIMAL if last else Status.ROUNDING
 
     def _moved(self, direction: np.ndarray, change: np.ndarray, gain: float) -> State | None:
@@ -153,8 +181,14 @@ class NewtonRun:
         return length
 
 
+class _OutOfTimeError(Exception):
+    """A direction was not finished in time: what there is of it proves nothing."""
+
+
 class _Direct:
     """Newton's direction by a factor of the whole Hessian, used again where it hardly changes."""
+
+    limits = Limits()
 
     def __init__(self, run: NewtonRun):
         self.run = run
@@ -230,16 +264,15 @@ def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 class _Conjugate:
     """Newton's direction by conjugate gradients, in float32 as long as that is enough."""
 
+    limits = Limits()
+
     def __init__(self, run: NewtonRun, dtype: Any = np.float32):
         design, self.run, self.dtype = run.design, run, dtype
-        if sp.issparse(design.A):
-            self.A = (design.A @ sp.diags_array(1.0 / design.scale[:, 0])).astype(dtype)
-        else:
-            self.A = (design.A / design.scale.T).astype(dtype)
+        self.A = scaled(design.A, design.scale[:, 0]).astype(dtype)
         self.penalty = design.penalty.astype(dtype)
         self.squares = self.A.power(2) if sp.issparse(self.A) else None
         self.guide: Callable[[np.ndarray], np.ndarray] | None = None
-        self.last = 0
+        self.last, self.dense = 0, False
 
     def direction(self, state: State, gradient: np.ndarray, error: float, tol: float) -> np.ndarray:
         """Return about H⁻¹g: until the gain of the step is known well enough."""
@@ -250,9 +283,7 @@ class _Conjugate:
         negligible = 0.5 * tol**2 * self.run.null / unit / unit
         with np.errstate(over="ignore", invalid="ignore"):  # then float64 has its turn
             x, self.last = conjugate_gradients(
-                lambda P: (
-                    np.asarray(self.A.T @ point.apply(np.asarray(self.A @ P))) + self.penalty * P
-                ),
+                lambda P: self._product(point, P),
                 self.guide,
                 (gradient / unit).astype(self.dtype),
                 max(min(ROUGH, error), FINE),
@@ -261,6 +292,12 @@ class _Conjugate:
         if not np.isfinite(x).all() and self.renew():
             return self.direction(state, gradient, error, tol)
         return x.astype(np.float64) * unit
+
+    def _product(self, point: Point, P: np.ndarray) -> np.ndarray:
+        """Return HP, unless time is over."""
+        if self.limits.stopped(0) is Status.TIME_LIMIT:
+            raise _OutOfTimeError
+        return np.asarray(self.A.T @ point.apply(np.asarray(self.A @ P))) + self.penalty * P
 
     def renew(self) -> bool:
         """Go over to float64; return whether that makes a difference."""
@@ -271,7 +308,8 @@ class _Conjugate:
 
     def _guide(self, point: Point) -> Callable[[np.ndarray], np.ndarray]:
         k, m = point.slopes.shape[1], self.A.shape[1]
-        if m <= BLOCKS and self.squares is None:
+        self.dense = self.dense or m <= CHEAP or self.last > m / WORTH
+        if self.dense and m <= BLOCKS and self.squares is None:
             solve = dpotrs if self.dtype is np.float64 else spotrs
             factors = [self._block(point.entry(c, c)) for c in range(k)]
             return lambda R: np.column_stack(

@@ -20,6 +20,7 @@ class Fit(NamedTuple):
     offset: float
     dual: np.ndarray  # (n,)
     steps: int
+    interrupted: bool = False
 
 
 def fit_tube(rows: Rows, basis: Range, y: np.ndarray, a: float, intercept: bool) -> Fit:
@@ -84,7 +85,8 @@ def in_columns(basis: Range, beta: np.ndarray, intercept: bool) -> tuple[np.ndar
 
 
 def _fit(basis: Range, found: BoxOptimum, unit: float, dual: np.ndarray, intercept: bool) -> Fit:
-    return Fit(*in_columns(basis, found.beta * unit, intercept), dual, found.steps)
+    coef, offset = in_columns(basis, found.beta * unit, intercept)
+    return Fit(coef, offset, dual, found.steps, found.interrupted)
 
 
 # ---------------------------------------------------------------- proofs
@@ -154,6 +156,7 @@ def _imbalance(rows: Rows, y: np.ndarray, u: np.ndarray, fit: Fit, intercept: bo
     return total + (abs(float(u.sum())) * (abs(fit.offset) + size) if intercept else 0.0)
 
 
-def status_of(certificate: Certificate) -> Status:
+def status_of(certificate: Certificate, fit: Fit) -> Status:
     """Return what a certificate says of a fit."""
-    return Status.OPTIMAL if certificate.ok else Status.ROUNDING
+    unproved = Status.INTERRUPTED if fit.interrupted else Status.ROUNDING
+    return Status.OPTIMAL if certificate.ok else unproved

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.linear._base import EPS, TINY, Rows, thin_svd
 from mercer.result import Certificate, Solution, Status
@@ -14,6 +15,7 @@ TOLERANCE = 1e-8
 GRID = (1e-9, 10.0)  # of the largest squared singular value: what is tried first
 BOUNDS = (1e-13, 1e6)  # the same: where a search ends
 CLEAR = 1e-4  # ratio of eigenvalues of XᵀX that have 12 digits
+FACTORED = 1e-8  # reciprocal condition of a matrix that is factored
 N_GRID = 30  # values in the grid
 N_MORE = 10  # values that a grid is extended by
 
@@ -126,6 +128,31 @@ def _merged(a: LooErrors, b: LooErrors) -> LooErrors:
     return LooErrors(lams[order], loo[order], gcv[order])
 
 
+def solve_one(rows: Rows, lam: float) -> Solution | None:
+    """Return the coefficients for one λ > 0 by a factor of the smaller of XᵀX + λ and XXᵀ + λ.
+
+    None if that loses too many digits, for which a step of refinement does not make up.
+    """
+    X, Y = rows.weighted()
+    wide = X.shape[0] < X.shape[1]
+    M = X @ X.T if wide else X.T @ X
+    norm = float(np.trace(M)) ** 0.5
+    M[np.diag_indices_from(M)] += lam
+    size = float(np.abs(M).sum(axis=0).max())
+    factor, failed = dpotrf(M, lower=1, overwrite_a=1)
+    share = 0.0 if failed else float(dpocon(factor, size, uplo="L")[0])
+    if not share > FACTORED:
+        return None
+    target = X.T @ Y
+    coef = X.T @ dpotrs(factor, Y, lower=1)[0] if wide else dpotrs(factor, target, lower=1)[0]
+    rest = target - X.T @ (X @ coef) - lam * coef
+    if not wide:
+        coef = coef + dpotrs(factor, rest, lower=1)[0]
+        rest = target - X.T @ (X @ coef) - lam * coef
+    certificate = _certificate(rows, rest, target, norm, {"condition_estimate": 1.0 / share})
+    return Solution(coef, Status.OPTIMAL, certificate) if certificate.ok else None
+
+
 def solve_ridge_rows(rows: Rows, spectrum: Spectrum, lam: float) -> Solution:
     """Return the coefficients (d, t) for one λ, proved."""
     coef = spectrum.coef(lam)
@@ -138,13 +165,19 @@ def prove_ridge(rows: Rows, coef: np.ndarray, lam: float, spectrum: Spectrum) ->
     """Prove Xᵀ(Y − Xc) = λc, relative to XᵀY."""
     X, Y = rows.weighted()
     residual = X.T @ (Y - X @ coef) - lam * coef
-    rounding = 64 * EPS * float(np.linalg.norm(X)) * float(np.linalg.norm(Y))
-    scale = max(float(np.linalg.norm(X.T @ Y)), rounding / TOLERANCE, TINY)
     s = spectrum.s if len(spectrum.s) else np.ones(1)
     parts = {
-        "residual": float(np.linalg.norm(residual)) / scale,
         "condition_estimate": float((s[0] ** 2 + lam) / (s[-1] ** 2 + lam)),
         "rank": len(spectrum.s),
     }
-    about = f"(XᵀX + λ) w = Xᵀy on {len(X)} rows, {X.shape[1]} columns"
-    return Certificate("relative residual", parts["residual"], TOLERANCE, about, parts)
+    return _certificate(rows, residual, X.T @ Y, float(np.linalg.norm(X)), parts)
+
+
+def _certificate(
+    rows: Rows, residual: np.ndarray, target: np.ndarray, norm: float, parts: dict[str, Any]
+) -> Certificate:
+    rounding = 64 * EPS * norm * float(np.linalg.norm(rows.weighted_targets()))
+    scale = max(float(np.linalg.norm(target)), rounding / TOLERANCE, TINY)
+    value = float(np.linalg.norm(residual)) / scale
+    about = f"(XᵀX + λ) w = Xᵀy on {rows.X.shape[0]} rows, {rows.X.shape[1]} columns"
+    return Certificate("relative residual", value, TOLERANCE, about, {"residual": value, **parts})

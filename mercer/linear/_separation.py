@@ -6,11 +6,15 @@ one. If all are ahead the separation is complete, else it is quasi-complete.
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+
+from mercer.optimize import linear_program
+from mercer.result import Status
+from mercer.solvers import Limits
 
 BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
 AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
@@ -28,36 +32,45 @@ class Separation(NamedTuple):
         return "complete" if self.complete else "quasi-complete"
 
 
-def find_separation(A: Any, codes: np.ndarray, k: int) -> Separation | None:
+def find_separation(
+    A: Any, codes: np.ndarray, k: int, limits: Limits
+) -> tuple[Separation | None, Status | None]:
     """Return a separating direction, or None: then the likelihood has a maximum.
 
     The linear program max Σ margins with all margins ≥ 0 and |θ| ≤ 1 has the value 0 if and only
-    if there is none.
+    if there is none. The status says if it was stopped before that was known.
     """
     M = _margin_table(A, codes, k)
-    some = _program(M, np.asarray(M.sum(axis=0)).ravel(), 0.0)
+    some, stopped = _program(M, np.asarray(M.sum(axis=0)).ravel(), 0.0, limits)
     if some is None:
-        return None
-    every = _program(M, np.zeros(M.shape[1]), 1.0)
+        return None, stopped
+    every, _ = _program(M, np.zeros(M.shape[1]), 1.0, limits)
     theta = some if every is None else every
-    return Separation(theta.reshape(k, -1).T, every is not None)
+    return Separation(theta.reshape(k, -1).T, every is not None), None
 
 
-def _program(M: Any, gains: np.ndarray, share: float) -> np.ndarray | None:
+def _program(
+    M: Any, gains: np.ndarray, share: float, limits: Limits
+) -> tuple[np.ndarray | None, Status | None]:
     """Maximise gains·θ + share · t with all margins ≥ share · t and |θ| ≤ 1; None if that is 0."""
     room = np.full((M.shape[0], 1), share)
     table = sp.hstack([-M, room], "csr") if sp.issparse(M) else np.hstack([-M, room])
-    goal = -np.append(gains, share)
-    found = linprog(goal, A_ub=table, b_ub=np.zeros(M.shape[0]), bounds=(-1.0, 1.0))
-    if found.x is None:
-        return None
-    theta = found.x[:-1]
+    left = limits.deadline - time.monotonic()
+    found = linear_program(
+        -np.append(gains, share),
+        table,
+        np.zeros(M.shape[0]),
+        bounds=(-1.0, 1.0),
+        time_limit=max(left, 0.0) if np.isfinite(left) else None,
+    )
+    theta = found.value[:-1]
     margins = np.asarray(M @ theta)
     possible = float(np.max(abs(M).sum(axis=1)))
     ahead = float(margins.min() if share else margins.max())
     if ahead <= AHEAD * possible or margins.min() < -BEHIND * float(np.abs(margins).max()):
-        return None
-    return theta
+        stopped = found.status in (Status.TIME_LIMIT, Status.INTERRUPTED)
+        return None, found.status if stopped else None
+    return theta, None
 
 
 def _margin_table(A: Any, codes: np.ndarray, k: int) -> Any:

@@ -38,7 +38,7 @@ class Lasso(RegressorMixin, LinearRegressor):
     max_iter : int, default=100000
         Most sweeps over the coefficients; −1 is no limit.
     time_limit : float or None, default=None
-        Seconds; then the best so far is kept, with a warning.
+        Seconds; then, and on Ctrl-C, the best so far is kept, with a warning.
 
     Attributes
     ----------
@@ -114,6 +114,7 @@ def lasso_path(
     *,
     fit_intercept: bool = False,
     tol: float = 1e-4,
+    time_limit: float | None = None,
 ) -> LassoPath:
     """Solve the lasso (1/2n)‖y − Xw − b‖² + λ‖w‖₁ for many λ, each from the solution before.
 
@@ -134,6 +135,8 @@ def lasso_path(
         Whether there is an offset b.
     tol : float, default=1e-4
         The duality gap that is proved for each λ, relative to the objective of w = 0.
+    time_limit : float or None, default=None
+        Seconds; then, and on Ctrl-C, the path ends with the λ that is under way, with a warning.
 
     Returns
     -------
@@ -155,17 +158,24 @@ def lasso_path(
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=FLOATS, order="C", y_numeric=True)
     if not tol > 0.0:
         raise ValueError(f"tol must be > 0; got {tol!r}")
+    if not (time_limit is None or time_limit >= 0.0):
+        raise ValueError(f"time_limit must be ≥ 0 or None; got {time_limit!r}")
+    limits = Limits.of(-1, time_limit, parse_memory(None))
     rows = LassoRows.of(X, np.asarray(y, np.float64), np.ones(X.shape[0]), fit_intercept)
     given = _default_lams(rows, n_lams, eps) if lams is None else check_lams(lams, "lams")
-    path = solve_path(rows, np.sort(given)[::-1], tol=tol, limits=Limits())
-    unproved = [status for status in path.statuses if not status.ok]
-    if unproved:
-        warnings.warn(
-            f"lasso_path: {len(unproved)} of {len(path.lams)} λ: {unproved[0].advice}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    path = solve_path(rows, np.sort(given)[::-1], tol=tol, limits=limits)
+    _warn(path, len(given), limits)
     return path
+
+
+def _warn(path: LassoPath, n_lams: int, limits: Limits) -> None:
+    """Say which λ are not proved, or not there."""
+    unproved = [status for status in path.statuses if not status.ok]
+    missing = n_lams - len(path.lams)
+    reason = limits.stopped(0) if missing else next(iter(unproved), None)
+    if reason is not None:
+        text = f"lasso_path: of {n_lams} λ {len(unproved)} not proved, {missing} not reached"
+        warnings.warn(f"{text}: {reason.advice}", ConvergenceWarning, stacklevel=3)
 
 
 def _default_lams(rows: LassoRows, n_lams: int, eps: float) -> np.ndarray:

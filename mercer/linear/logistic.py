@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -15,11 +16,12 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._array import parse_memory
 from mercer._estimator import check_weights
-from mercer.linear._base import TINY, LinearModel
+from mercer.linear._base import TINY, LinearModel, safe_unit
 from mercer.linear._inference import CoefficientTable, standard_errors
 from mercer.linear._likelihood import BinaryLikelihood, Likelihood, SoftmaxLikelihood
-from mercer.linear._logistic_design import Design
-from mercer.linear._logistic_newton import SETTLED, NewtonRun, hessian
+from mercer.linear._logistic_design import Design, scaled
+from mercer.linear._logistic_lbfgs import descend
+from mercer.linear._logistic_newton import CHEAP, SETTLED, NewtonRun, hessian
 from mercer.linear._separation import Separation, find_separation
 from mercer.losses.softmax import log_probabilities
 from mercer.result import Certificate, Solution, Status
@@ -27,6 +29,7 @@ from mercer.solvers import Limits
 
 NEAR = 0.1  # change of a decision value by the last step that says: not at a minimum
 WORK = 4e8  # operations that standard errors may take
+MANY = 20  # classes
 
 
 class LogisticRegression(ClassifierMixin, LinearModel):
@@ -35,7 +38,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     Two classes have p = 1 / (1 + exp(−w·x − b)) for ``classes_[1]``; several have a function for
     each class, p = softmax(Wx + b), and λ/2 times the sum of all squares. λ is scikit-learn's 1/C.
     Newton's method (iteratively reweighted least squares), by a factor where coefficients are few,
-    else by conjugate gradients.
+    else by conjugate gradients; or L-BFGS, whose end is proved by a step of Newton's method.
 
     Without a penalty (λ = 0) there is no minimum if a linear function separates the classes: the
     coefficients would grow without end. That is found out, said, and the function is given.
@@ -48,14 +51,17 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         Whether to fit the offset b.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
+    solver : {"auto", "newton", "lbfgs"}, default="auto"
+        "auto" is Newton's method unless there are 20 classes or more on more than 150 dense
+        columns, for which L-BFGS tends to be faster.
     tol : float, default=1e-6
         The error that is proved: √(what a Newton step would gain, relative to the value at w = 0),
         and the largest entry of the gradient, relative to the terms of its sum. Where coefficients
         are few the fit goes on to rounding.
-    max_iter : int, default=200
-        Most Newton steps; −1 is no limit.
+    max_iter : int, default=1000
+        Most steps of all; −1 is no limit.
     time_limit : float or None, default=None
-        Seconds; then the best so far is kept, with a warning.
+        Seconds; then, and on Ctrl-C, the best so far is kept, with a warning.
 
     Attributes
     ----------
@@ -66,7 +72,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     intercept_ : array of shape (1,) or (n_classes,)
         b; of several classes they add up to 0.
     n_iter_ : int
-        Newton steps.
+        Steps.
+    solver_ : str
+        The method that was used, "newton" or "lbfgs".
     standard_errors_, intercept_standard_errors_ : array
         Standard errors of ``coef_`` and ``intercept_`` from the inverse of the Hessian of the
         objective. Not there for very many coefficients, for which they take longer than the fit.
@@ -96,6 +104,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         "lam": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "solver": [StrOptions({"auto", "newton", "lbfgs"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
@@ -107,13 +116,15 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         lam: float = 1.0,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        solver: str = "auto",
         tol: float = 1e-6,
-        max_iter: int = 200,
+        max_iter: int = 1000,
         time_limit: float | None = None,
     ):
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -127,9 +138,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             X, codes, weight = X[used], codes[used], weight[used]
-        design = Design.of(X, weight, float(self.lam), self.fit_intercept)
-        run = NewtonRun(design, self._likelihood(codes, weight))
-        self._keep_fit(design, run, *self._solved(design, run, codes, limits))
+        unit = safe_unit(float(weight.max()))  # 1, unless weights are huge or tiny
+        design = Design.of(X, weight / unit, float(self.lam) / unit, self.fit_intercept)
+        run = NewtonRun(design, self._likelihood(codes, weight / unit))
+        self._keep_fit(design, run, unit, *self._solved(design, run, codes, limits))
         return self
 
     def _codes(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,6 +176,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     ) -> tuple[Status, Separation | None]:
         """Minimise; without a penalty, stop and say so where the classes are separated."""
         goal = min(self.tol, SETTLED) if run.small else self.tol
+        self.solver_ = self._given_solver(run)
+        if self.solver_ == "lbfgs":
+            descend(run, self.tol, limits)  # Newton's step that follows proves it, or goes on
         if self.lam > 0:
             return self._to_the_end(run, goal, limits), None
 
@@ -174,12 +189,22 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         found = None
         if separated(run.state.G):
             found = Separation(run.state.theta, True)
+        elif status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+            return status, None
         elif run.reach > NEAR or not status.ok:  # the last step still moved far: is there an end?
-            A = design.A / design.scale.T
-            found = find_separation(A, codes, run.likelihood.n_outputs)
+            found, stopped = find_separation(
+                scaled(design.A, design.scale[:, 0]), codes, run.likelihood.n_outputs, limits
+            )
+            status = stopped or status
         if found is not None:
             return Status.SEPARATED, found
         return self._to_the_end(run, goal, limits) if status.ok else status, None
+
+    def _given_solver(self, run: NewtonRun) -> str:
+        """Return the method, by measurements: only a dense guide for many classes is slow."""
+        m, k = run.design.A.shape[1], run.likelihood.n_outputs
+        many = k >= MANY and m > CHEAP and not run.direct and not sp.issparse(run.design.A)
+        return ("lbfgs" if many else "newton") if self.solver == "auto" else self.solver
 
     def _to_the_end(self, run: NewtonRun, goal: float, limits: Limits) -> Status:
         """Minimise to ``goal``; it is enough that the error is within ``tol``."""
@@ -188,7 +213,12 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     # ------------------------------------------------------------ what is kept
     def _keep_fit(
-        self, design: Design, run: NewtonRun, status: Status, found: Separation | None
+        self,
+        design: Design,
+        run: NewtonRun,
+        unit: float,
+        status: Status,
+        found: Separation | None,
     ) -> None:
         self.coef_, self.intercept_ = self._in_units(design, run.state.theta)
         self.n_iter_ = max(run.steps, 1)
@@ -196,8 +226,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         if found is not None:
             direction = self._in_units(design, found.theta)
             self.separating_direction_, self.separating_intercept_ = direction
-        self._errors = self._standard_errors(design, run) if found is None else None
-        certificate = self._prove(design, run, found)
+        errors = self._standard_errors(design, run) if found is None else None
+        self._errors = None if errors is None else errors / unit**0.5
+        certificate = self._prove(design, run, unit, found)
         if not certificate.ok and status.ok:
             status = Status.ROUNDING
         self._accept(Solution(self.coef_, status, certificate, self.intercept_))
@@ -215,12 +246,14 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             return None
         return standard_errors(hessian(design, run.state.point), design, k)
 
-    def _prove(self, design: Design, run: NewtonRun, found: Separation | None) -> Certificate:
+    def _prove(
+        self, design: Design, run: NewtonRun, unit: float, found: Separation | None
+    ) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""
         state, relative = run.state, run.relative_gradient()
         parts = {
-            "objective": state.value,
-            "newton_decrement": run.error * run.null**0.5,
+            "objective": state.value * unit,
+            "newton_decrement": run.error * (run.null * unit) ** 0.5,
             "relative_decrement": run.error,
             "gradient_norm": relative,
             "steps": run.steps,

@@ -35,7 +35,7 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
     Huber's, a dead zone, a barrier that no error reaches, and one that large errors saturate.
     Convex penalties are minimised to the end (Newton's method, or a linear program where φ has
     kinks). For others the best of several starts is kept: a minimum nearby, with no guarantee that
-    there is no lower one elsewhere.
+    there is no lower one elsewhere. A sparse X is made dense, if the memory allows it.
 
     Parameters
     ----------
@@ -74,6 +74,8 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
     >>> PenaltyRegression(LargeError(a=1.0), random_state=0).fit(X, y).coef_.round(4)
     array([1.])
     """
+
+    accepts_sparse = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "penalty": [str, Penalty],
@@ -128,7 +130,7 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
         fit = fit_tube(rows, basis, y, a, offset)
         proof = prove_tube(rows, y, a, fit, offset)
         stats = {"steps": max(fit.steps, 1)}
-        return Solution(fit.coef, status_of(proof), proof, fit.offset, stats=stats)
+        return Solution(fit.coef, status_of(proof, fit), proof, fit.offset, stats=stats)
 
     def _descent(self, rows: Rows, basis: Range, penalty: Penalty) -> Solution:
         A, y = design(basis, self.fit_intercept), rows.Y[:, 0]

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from mercer.linear._base import LinearRegressor, Range, Rows, all_targets
 from mercer.linear._least_squares import solve_least_squares
 from mercer.linear._programs import Fit, fit_largest, fit_tube, prove_largest, prove_tube, status_of
+from mercer.linear._sparse import SparseRows, is_large, solve_sparse, sparse_programs
 from mercer.result import Certificate, Solution
 
 
@@ -23,7 +24,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
     - "linf", Chebyshev: min max |rᵢ|, a linear program; the largest error decides. Here a weight
       says only whether a row counts (> 0) or not.
 
-    Where the columns of X do not determine w, the w of least norm is taken.
+    Where the columns of X do not determine w, the w of least norm is taken. A sparse X is made
+    dense up to 2·10⁷ entries. A larger one stays sparse: "l2" goes by LSMR, the others by HiGHS, on
+    columns of norm 1; there w is any minimiser, for "l2" that of least norm in these units.
 
     Parameters
     ----------
@@ -38,8 +41,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
         w.
     intercept_ : float or array of shape (n_targets,)
         b.
-    rank_ : int
-        The rank of the (centred, weighted) table.
+    rank_ : int or None
+        The rank of the (centred, weighted) table; None of a large sparse one.
     certificate_ : Certificate
         "l2": the cosine of the residual and the columns; "l1" and "linf": primal, dual and duality
         gap, and whether the multipliers balance, Xᵀu = 0.
@@ -55,6 +58,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
     (array([4.]), True)
     """
 
+    accepts_sparse = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "norm": [StrOptions({"l2", "l1", "linf"})],
         "fit_intercept": ["boolean"],
@@ -66,9 +71,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Fit the model; ``y`` has shape (n,) or (n, n_targets)."""
-        rows = self._fit_rows(X, y, sample_weight, several=True)
+        X, y, weight = self._checked(X, y, sample_weight, several=True)
+        if is_large(X):
+            return self._fit_sparse(X, y, weight)
+        rows = Rows.of(X, y, weight, self.fit_intercept)
         solution = solve_least_squares(rows) if self.norm == "l2" else self._program(rows)
         self.rank_ = solution.state.rank
+        self._keep(rows, solution.value, solution.intercept)
+        self._accept(solution)
+        return self
+
+    def _fit_sparse(self, X: Any, y: np.ndarray, weight: np.ndarray) -> LinearRegression:
+        rows = SparseRows.of(X, y, weight, self.fit_intercept, scaled=True)
+        if self.norm == "l2":
+            solution = solve_sparse(rows)
+        else:
+            solution = all_targets(sparse_programs(rows, self.norm, self.fit_intercept))
+        self.rank_ = None
         self._keep(rows, solution.value, solution.intercept)
         self._accept(solution)
         return self
@@ -79,7 +98,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
         def solve(y: np.ndarray) -> Solution:
             route = _absolute if self.norm == "l1" else _largest
             fit, certificate = route(rows, basis, y, self.fit_intercept)
-            return Solution(fit.coef, status_of(certificate), certificate, fit.offset, state=basis)
+            return Solution(
+                fit.coef, status_of(certificate, fit), certificate, fit.offset, state=basis
+            )
 
         return all_targets([solve(y) for y in rows.Y.T])
 

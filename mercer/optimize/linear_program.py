@@ -6,17 +6,16 @@ without end by a ray.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
+from mercer.optimize._highs import Highs, Outcome
 from mercer.optimize._program import Program
 from mercer.optimize.problem import Multipliers
 from mercer.result import Certificate, Solution, Status
-
-_LIMITS = {"time limit": Status.TIME_LIMIT, "iteration limit": Status.MAX_ITER}
 
 
 def linear_program(
@@ -52,13 +51,17 @@ def linear_program(
     tol : float, default=1e-7
         What the relative gap and the infeasibilities must not exceed.
     max_iter, time_limit : int, float or None
-        Limits of iterations and seconds.
+        Limits of iterations and seconds; then, and on Ctrl-C, the best point is returned, which may
+        violate constraints: the certificate says by how much.
 
     Returns
     -------
     Solution
-        ``stats["multipliers"]`` holds λ and ν. If the status is INFEASIBLE, ``value`` violates the
-        constraints by the least total and λ, ν are a contradiction between them; if it is
+        ``stats["multipliers"]`` holds λ and ν. ``stats["trace"]`` has the start and the end of each
+        stage of the run: ``values`` cᵀx, the lower ``bounds`` of the multipliers, the worst of gap
+        and infeasibilities (``gradient_norms``), ``iterations`` and ``seconds``. The simplex method
+        may come from outside, so that cᵀx may rise. If the status is INFEASIBLE, ``value`` violates
+        the constraints by the least total and λ, ν are a contradiction between them; if it is
         UNBOUNDED, ``value`` satisfies them and ``stats["ray"]`` is a direction without end.
 
     Examples
@@ -68,59 +71,55 @@ def linear_program(
     >>> solution.value.tolist(), solution.certificate.primal, solution.certificate.dual
     ([1.0, 3.0], -7.0, -7.0)
     """
-    program = Program.of(c, A_ub, b_ub, A_eq, b_eq, bounds)
-    solve = _Highs(max_iter, time_limit)
-    found = solve(program)
-    status = _LIMITS.get(_reason(found), Status.INACCURATE)
-    if found.x is None and status is Status.INACCURATE:  # HiGHS may not know which of the two
-        return _infeasible(program, solve, tol) or _unbounded(program, solve, tol, found)
-    x = program.anywhere() if found.x is None else found.x
-    multipliers = _multipliers(found, program)
-    proof = program.prove(x, multipliers, tol)
-    stats = {"multipliers": multipliers, "iterations": int(found.nit), "message": found.message}
-    return Solution(
-        x, Status.OPTIMAL if proof.ok else status, proof, stats=stats, state=multipliers
-    )
+    program, solve = Program.of(c, A_ub, b_ub, A_eq, b_eq, bounds), Highs.of(max_iter, time_limit)
+    trace = _Trace(program, tol)
+    found = solve(program, trace.add)
+    trace.add(found)
+    x, multipliers, proof = trace.best
+    stats = {"iterations": found.iterations, "message": found.message, "trace": trace.arrays()}
+    if found.x is None and found.status is Status.INACCURATE:  # infeasible, or unbounded, or both
+        none = _infeasible(program, solve, tol) or _unbounded(program, solve, tol, found)
+        return replace(none, stats={**stats, **none.stats})
+    status = Status.OPTIMAL if proof.ok else _unproved(found.status)
+    stats["multipliers"] = multipliers
+    return Solution(x, status, proof, stats=stats, state=multipliers)
 
 
-def _reason(found: Any) -> str:
-    text = str(found.message).lower()
-    return next((limit for limit in _LIMITS if limit in text), "")
+def _unproved(status: Status) -> Status:
+    return Status.INACCURATE if status.ok else status
 
 
-@dataclass(frozen=True)
-class _Highs:
-    """HiGHS with the limits of the user."""
+@dataclass
+class _Trace:
+    """What the stages of a run looked like, each proved as if it were the end."""
 
-    max_iter: int | None
-    time_limit: float | None
+    program: Program
+    tol: float
+    began: float = field(default_factory=time.perf_counter)
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+    best: tuple[np.ndarray, Multipliers, Certificate] = field(init=False)
 
-    def __call__(self, p: Program) -> Any:
-        given = {"maxiter": self.max_iter, "time_limit": self.time_limit}
-        options = {name: value for name, value in given.items() if value is not None}
-        return linprog(
-            p.c,
-            *((p.A, p.b) if len(p.b) else (None, None)),
-            *((p.E, p.e) if len(p.e) else (None, None)),
-            bounds=np.column_stack([p.lower, p.upper]),
-            method="highs",
-            options=options,
-        )
+    def __post_init__(self) -> None:
+        nothing = Multipliers(np.zeros(len(self.program.b)), np.zeros(len(self.program.e)))
+        self.add(Outcome(None, nothing, Status.MAX_ITER, 0, "not started"))
 
+    def add(self, found: Outcome) -> None:
+        """Note where a stage ended; without a point, where x is nearest to 0."""
+        x = self.program.anywhere() if found.x is None else found.x
+        proof = self.program.prove(x, found.multipliers, self.tol)
+        seconds = time.perf_counter() - self.began
+        self.rows.append((proof.primal, proof.value, found.iterations, seconds, proof.dual))
+        if len(self.rows) == 1 or proof.value <= self.best[-1].value:
+            self.best = (x, found.multipliers, proof)
 
-def _multipliers(found: Any, program: Program) -> Multipliers:
-    """Return λ and ν in the sign of the Lagrangian; zeros if HiGHS did not get so far."""
-    given = (getattr(found, name).marginals for name in ("ineqlin", "eqlin"))
-    sizes = (len(program.b), len(program.e))
-    return Multipliers(*(_signed(v, n) for v, n in zip(given, sizes, strict=True)))
-
-
-def _signed(marginals: Any, n: int) -> np.ndarray:
-    return np.zeros(n) if marginals is None or not len(marginals) else 0.0 - np.asarray(marginals)
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the columns of the trace."""
+        names = ("values", "gradient_norms", "iterations", "seconds", "bounds")
+        return dict(zip(names, np.array(self.rows).T.copy(), strict=True))
 
 
 # -------------------------------------------------------------------- no solution
-def _infeasible(program: Program, solve: _Highs, tol: float) -> Solution | None:
+def _infeasible(program: Program, solve: Highs, tol: float) -> Solution | None:
     """Return the least total violation and the contradiction it proves, if there is one.
 
     With c = 0 the multipliers of the least violation bound 0 from below by something positive.
@@ -135,17 +134,21 @@ def _infeasible(program: Program, solve: _Highs, tol: float) -> Solution | None:
     found = solve(program.elastic())
     if found.x is None:
         return None
-    x, multipliers = found.x[: len(program.c)], _multipliers(found, program)
+    x, multipliers = found.x[: len(program.c)], found.multipliers
     bound, loose = program.dual(multipliers, np.zeros(len(program.c)))
     if bound <= tol * (1.0 + np.abs(program.b).sum() + np.abs(program.e).sum()):
         return None
-    parts = {"contradiction": bound, "violation": found.fun, "dual_infeasibility": loose}
+    parts = {
+        "contradiction": bound,
+        "violation": float(found.x[len(program.c) :].sum()),
+        "dual_infeasibility": loose,
+    }
     about = "no x satisfies all constraints (Farkas)"
     proof = Certificate("contradiction", loose / min(bound, 1.0), tol, about, parts)
     return _outcome(x, Status.INFEASIBLE, proof, multipliers)
 
 
-def _unbounded(program: Program, solve: _Highs, tol: float, found: Any) -> Solution:
+def _unbounded(program: Program, solve: Highs, tol: float, found: Outcome) -> Solution:
     """Return a point and a ray along which the costs fall without end."""
     inside, ray = solve(program.without_costs()), solve(program.cone())
     x = program.anywhere() if inside.x is None else inside.x
@@ -159,8 +162,8 @@ def _unbounded(program: Program, solve: _Highs, tol: float, found: Any) -> Solut
         "x + td satisfies all constraints for every t ≥ 0, and cᵀd < 0",
         {"slope": slope, "infeasibility": leaving},
     )
-    status = Status.UNBOUNDED if proof.ok else Status.INACCURATE
-    return _outcome(x, status, proof, _multipliers(found, program), ray=d)
+    status = Status.UNBOUNDED if proof.ok else _unproved(ray.status)
+    return _outcome(x, status, proof, found.multipliers, ray=d)
 
 
 def _outcome(

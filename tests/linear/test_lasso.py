@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -201,9 +203,70 @@ def test_few_sweeps_are_said():
     assert not model.certificate_.ok
 
 
+# ---------------------------------------------------------------- cut short
+@every_shape
+@pytest.mark.parametrize("count", [0, 1, 3, 6])
+@pytest.mark.parametrize("place", ["_proof", "_descend", "add"])
+def test_an_interrupt_keeps_the_best_so_far(shape, place, count, monkeypatch):
+    X, y = planted(*shape)
+    kind = type(_lasso_path.LassoRows.of(X, y, np.ones(len(y)), True).working_set())
+    function, calls = getattr(kind, place), iter(range(10**9))
+
+    def impatient(*args):
+        answer, call = function(*args), next(calls)
+        if call == count:
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(kind, place, impatient)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = Lasso(0.02, tol=1e-9).fit(X, y)
+    rows, r = X - X.mean(axis=0), y - model.predict(X)
+    gap = true_gap(rows, y, model.coef_, y.mean(), 0.02)
+    primal = r @ r / (2 * len(y)) + 0.02 * np.abs(model.coef_).sum()
+    assert model.certificate_.primal == pytest.approx(primal)
+    assert model.certificate_.gap == pytest.approx(gap, abs=1e-8)
+    assert model.status_ in ("interrupted", "optimal")
+    assert (model.status_ == "interrupted") == bool(said)
+    assert primal <= np.var(y) / 2 * (1 + 1e-12)  # never worse than no coefficients
+
+
+def test_an_interrupt_ends_a_path(monkeypatch):
+    X, y = planted(60, 10)
+    proof, calls = _lasso_gram.GramSet._proof, iter(range(10**9))
+
+    def impatient(work, lam):
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+        return proof(work, lam)
+
+    whole = lasso_path(X, y, n_lams=10)
+    monkeypatch.setattr(_lasso_gram.GramSet, "_proof", impatient)
+    with pytest.warns(ConvergenceWarning, match="of 10 λ.*not reached: interrupted"):
+        path = lasso_path(X, y, n_lams=10)
+    m = len(path.lams)
+    assert 1 <= m < 10
+    np.testing.assert_array_equal(path.coefs[:, : m - 1], whole.coefs[:, : m - 1])
+    assert len(path.gaps) == len(path.intercepts) == len(path.statuses) == m
+
+
+def test_no_time_is_said():
+    X, y = planted(40, 400)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = Lasso(0.001, time_limit=0.0).fit(X, y)
+    assert model.status_ == "time_limit"
+    assert not model.certificate_.ok
+    with pytest.warns(ConvergenceWarning, match="99 not reached: stopped at time_limit"):
+        path = lasso_path(X, y, time_limit=0.0)
+    assert len(path.lams) == 1
+    assert lasso_path(X, y, n_lams=3, time_limit=60.0).certificates[-1].ok
+
+
 def test_bad_input_is_named():
     X, y = planted(10, 3)
     refuses(lambda: Lasso(0.0).fit(X, y), ValueError, "lam")
     refuses(lambda: lasso_path(X, y, lams=[-1.0]), ValueError, "lams")
     refuses(lambda: lasso_path(X, y, eps=2.0), ValueError, "eps")
     refuses(lambda: lasso_path(X, y, tol=0.0), ValueError, "tol")
+    refuses(lambda: lasso_path(X, y, time_limit=-1.0), ValueError, "time_limit")

@@ -18,6 +18,7 @@ from mercer import LinearRegression, LogisticRegression, PolynomialMap, optimize
 from mercer.linear import _logistic_newton as newton
 from mercer.linear._likelihood import BinaryLikelihood, SoftmaxLikelihood
 from mercer.linear._separation import find_separation
+from mercer.solvers import Limits
 from tests.cases import sparse_table, table
 from tests.compare import refuses
 from tests.strategies import tables
@@ -280,7 +281,7 @@ def test_separation_is_found_exactly_where_the_linear_program_finds_it(X, seed):
     if y is None:
         return
     A = np.hstack([X, np.ones((len(X), 1))])
-    wanted = find_separation(A, y, 1)
+    wanted, _ = find_separation(A, y, 1, Limits())
     model = LogisticRegression(lam=0)
     if wanted is None:
         assert model.fit(X, y).certificate_.ok

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import hilbert, lstsq
 from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression as Peer
 from sklearn.linear_model import QuantileRegressor
 
 from mercer import LinearRegression
+from mercer.linear import _interior
 from tests.cases import table
 from tests.compare import refuses
 from tests.strategies import tables
@@ -239,6 +241,29 @@ def test_single_precision_stays_single(norm):
     X, y = line(30)
     model = LinearRegression(norm=norm).fit(X.astype(np.float32), y.astype(np.float32))
     assert model.predict(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+@pytest.mark.parametrize("count", [0, 3])
+def test_an_interrupt_keeps_the_best_so_far(norm, count, monkeypatch):
+    X, y = line(400, 10)
+    step, calls = _interior._step, iter(range(10**6))
+
+    def impatient(*args):
+        if next(calls) == count:
+            raise KeyboardInterrupt
+        return step(*args)
+
+    best = LinearRegression(norm=norm).fit(X, y).certificate_.primal
+    monkeypatch.setattr(_interior, "_step", impatient)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = LinearRegression(norm=norm).fit(X, y)
+    assert model.status_ == "interrupted"
+    assert model.certificate_.value > model.certificate_.tolerance
+    assert model.certificate_.primal == pytest.approx(
+        size(y - model.predict(X), np.ones(len(y)), norm)
+    )
+    assert model.certificate_.primal >= best * (1 - 1e-9)
 
 
 def test_bad_input_is_named():

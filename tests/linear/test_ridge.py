@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as Peer
@@ -64,7 +66,7 @@ def test_the_leave_one_out_error_is_what_leaving_out_gives(shape, intercept):
 def test_one_lam_and_a_list_of_one_are_the_same():
     X, y, _ = data(30, 4)
     one, listed = Ridge(0.7).fit(X, y), Ridge([0.7]).fit(X, y)
-    np.testing.assert_array_equal(one.coef_, listed.coef_)
+    np.testing.assert_allclose(one.coef_, listed.coef_, rtol=1e-12)
     np.testing.assert_array_equal(one.loo_error_, listed.loo_error_)
 
 
@@ -114,7 +116,44 @@ def test_degenerate_rows_have_clean_fits(X):
     assert model.certificate_.ok
 
 
+@pytest.mark.parametrize("lam", [1.0, [0.5, 1.0]])
+def test_columns_and_weights_that_vanish_beside_lam_leave_the_mean(lam):
+    X, y, _ = data(20, 3)
+    model = Ridge(lam).fit(1e-150 * X, y, np.full(20, 1e-200))
+    np.testing.assert_allclose(model.predict(1e-150 * X), y.mean(), atol=1e-12)
+    assert np.isfinite(model.loo_error_).all()
+
+
+@pytest.mark.parametrize("shape", [(200, 5), (30, 30), (10, 40)])
+@pytest.mark.parametrize("lam", [1e3, 1.0, 1e-3, 1e-10, 1e-16])
+def test_a_factor_and_a_decomposition_agree(shape, lam):
+    """Where a factor would lose digits the decomposition takes over."""
+    X, y, weight = data(*shape)
+    X = X * np.geomspace(1.0, 1e-4, shape[1])
+    one, several = Ridge(lam).fit(X, y, weight), Ridge([lam]).fit(X, y, weight)
+    np.testing.assert_allclose(one.predict(X), several.predict(X), atol=1e-9)
+    np.testing.assert_allclose(one.loo_error_, several.loo_error_, rtol=1e-6)
+    assert one.certificate_.ok
+
+
+def test_errors_that_are_asked_for_later_are_those_of_the_fit():
+    """Neither a change of the arrays nor storing the model loses them."""
+    X, y, weight = data(30, 4)
+    wanted = Ridge([0.7], fit_intercept=False).fit(X, y, weight).loo_error_
+    late = Ridge(0.7, fit_intercept=False).fit(X, y, weight)
+    stored = pickle.loads(pickle.dumps(Ridge(0.7, fit_intercept=False).fit(X, y, weight)))
+    unweighted = Ridge(0.7, fit_intercept=False).fit(X, y)
+    plain = Ridge([0.7], fit_intercept=False).fit(X, y).loo_error_
+    X[:], y[:] = 0.0, 0.0
+    np.testing.assert_allclose(late.loo_error_, wanted, rtol=1e-12)
+    np.testing.assert_allclose(stored.loo_error_, wanted, rtol=1e-12)
+    np.testing.assert_allclose(unweighted.loo_error_, plain, rtol=1e-12)
+    assert "_held" not in vars(late)
+    refuses(lambda: Ridge().loo_error_, AttributeError, "not fitted")
+
+
 def test_bad_input_is_named():
+    refuses(lambda: Ridge().fit(np.full((3, 1), 1e-300), [0, 1, 2]), ValueError, "rescale")
     X, y, _ = data(10, 2)
     refuses(lambda: Ridge(-1.0).fit(X, y), ValueError, "lam")
     refuses(lambda: Ridge([1.0, -1.0]).fit(X, y), ValueError, "lam")

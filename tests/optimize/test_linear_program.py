@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from mercer import Status
-from mercer.optimize import linear_program
+from mercer.optimize import _highs, linear_program
 from tests.compare import refuses
 
 
@@ -125,7 +125,87 @@ def test_limits():
         assert not solution.certificate.ok
 
 
+# ---------------------------------------------------------------- the run
+def large(seed=0, m=300, d=200):
+    A = np.random.default_rng(seed).standard_normal((m, d))
+    return -np.ones(d), A, np.ones(m)
+
+
+def test_the_trace_leads_from_the_start_to_the_solution():
+    solution = linear_program(*large(), bounds=(0, 1))
+    trace = solution.stats["trace"]
+    assert len(trace["values"]) > 3
+    assert (np.diff(trace["iterations"]) >= 0).all()
+    assert (np.diff(trace["seconds"]) >= 0).all()
+    assert trace["values"][-1] == solution.certificate.primal
+    assert trace["gradient_norms"][-1] == solution.certificate.value
+    assert trace["gradient_norms"][0] > 1e-3
+    # what multipliers prove on the way never exceeds the optimum
+    assert (trace["bounds"] <= solution.certificate.primal + 1e-6).all()
+
+
+def test_stages_change_nothing(monkeypatch):
+    c, A, b = large(1)
+    in_stages = linear_program(c, A, b, bounds=(0, 1))
+    monkeypatch.setattr(_highs, "FIRST", 10**8)
+    at_once = linear_program(c, A, b, bounds=(0, 1))
+    np.testing.assert_allclose(in_stages.value, at_once.value, atol=1e-9)
+    assert len(at_once.stats["trace"]["values"]) == 2
+
+
+@pytest.mark.parametrize("m", [1, 6])
+def test_without_the_private_door_the_answer_is_the_same(m, monkeypatch):
+    c, A, b = random_program(5, m=m)
+    inside = linear_program(c, A, np.abs(b), A_eq=A[:1], b_eq=[0.0], bounds=(-1, 1))
+    monkeypatch.setattr(_highs, "CORE", None)
+    outside = linear_program(c, A, np.abs(b), A_eq=A[:1], b_eq=[0.0], bounds=(-1, 1))
+    np.testing.assert_allclose(inside.value, outside.value, atol=1e-9)
+    for mine, theirs in zip(inside.state, outside.state, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-9)
+    assert len(outside.stats["trace"]["values"]) == 2
+    assert linear_program(*large(), bounds=(0, 1), max_iter=3).status is Status.MAX_ITER
+
+
+def test_a_limit_keeps_the_last_point():
+    """The dual simplex method stops outside of the constraints, beyond the optimum."""
+    best = linear_program(*large(), bounds=(0, 1))
+    early = linear_program(*large(), bounds=(0, 1), max_iter=best.stats["iterations"] // 2)
+    assert early.status is Status.MAX_ITER
+    assert early.value.any()
+    assert early.certificate.dual <= best.certificate.primal + 1e-9
+    assert (
+        early.certificate.dual
+        > linear_program(*large(), bounds=(0, 1), max_iter=1).certificate.dual
+    )
+
+
+@pytest.mark.skipif(_highs.CORE is None, reason="this SciPy cannot be interrupted")
+def test_an_interrupt_keeps_the_last_point(monkeypatch):
+    calls = iter(range(10**9))
+
+    def over(limits):
+        if next(calls) == 40:
+            raise KeyboardInterrupt
+        return limits.interrupted
+
+    monkeypatch.setattr(_highs.Highs, "over", property(over))
+    solution = linear_program(*large(), bounds=(0, 1))
+    assert solution.status is Status.INTERRUPTED
+    assert not solution.certificate.ok
+    assert solution.stats["iterations"] <= 41
+
+
+@pytest.mark.parametrize(
+    "program", [([1.0, 0.0], [[1.0, 1.0], [-1.0, -1.0]], [1.0, -3.0]), ([-1.0], None, None)]
+)
+def test_a_program_without_a_solution_has_a_trace_too(program):
+    solution = linear_program(*program)
+    assert solution.status in (Status.INFEASIBLE, Status.UNBOUNDED)
+    assert len(solution.stats["trace"]["values"]) >= 2
+
+
 BAD = {
+    "limits": (lambda: linear_program([1.0], max_iter=-1), "max_iter and time_limit"),
     "rows alone": (lambda: linear_program([1.0], A_ub=[[1.0]]), "A_ub and b_ub must be given"),
     "columns": (lambda: linear_program([1.0], [[1.0, 2.0]], [1.0]), "A_ub must have shape"),
     "sides": (lambda: linear_program([1.0], A_eq=[[1.0]], b_eq=[1.0, 2.0]), "A_eq must have shape"),
