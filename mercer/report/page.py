@@ -62,7 +62,8 @@ def page(
         tag("a", "Skip to the content", href="#content", class_="skip"),
         _header(title, subtitle, date, eyebrow, badge, aside),
         tag("main", lead, _tabs(sections), [_panel(s) for s in sections], id="content"),
-        tag("div", id="tip", role="status", aria_live="polite", hidden=True),
+        tag("div", id="tip", hidden=True, aria_hidden="true"),
+        tag("div", id="said", role="status", class_="hidden"),
         tag("script", Markup(_static("page.js"))),
     )
     return f"<!doctype html>\n{tag('html', _head(title), tag('body', body), lang='en')}\n"

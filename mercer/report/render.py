@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.report.charts.frame import Frame, drawing, figure
 from mercer.report.charts.marks import dots, line
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import Bands, Linear
 from mercer.report.html import Markup, join, tag
 from mercer.report.page import Section, page
 from mercer.report.sections.case_tables import case_tables
@@ -103,6 +103,15 @@ def embedding_page(
     -------
     str
         A whole HTML page.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.report import Cloud, embedding_page
+    >>> label = np.array(["a", "b"])
+    >>> cloud = Cloud("two rows", np.eye(2), label, np.zeros(0), [{"row": "0"}, {"row": "1"}])
+    >>> embedding_page("Two rows", cloud, None, ["PCA of two rows"]).count("<section")
+    2
     """
     environment = environment or {}
     bodies = {"map": data_map(cloud), "components": _scree(scree)}
@@ -172,18 +181,20 @@ def _scree(values: Any) -> Markup | None:
     if values is None or not len(values):
         return None
     values = np.asarray(values, dtype=float)
-    order, total = np.arange(1, len(values) + 1), values.sum() or 1.0
-    frame = Frame(Linear.over(order), Linear.over(values, [0.0]), height=300.0)
+    shares = values / (values.sum() or 1.0)
+    places = np.arange(len(values))
+    frame = Frame(Bands(tuple(map(str, places + 1))), Linear.over(values, [0.0]), height=300.0)
     tips = [
-        f"component {i}\n{number(v)}, {percent(v / total)} of the sum"
-        for i, v in zip(order, values, strict=True)
+        f"component {i + 1}\n{number(values[i])}, {percent(shares[i])} of the sum" for i in places
     ]
     inside = drawing(
         "scree",
         (frame.width, frame.height),
         "; ".join(tip.replace("\n", ": ") for tip in tips[:10]) + ".",
         frame.axes("component", "variance"),
-        line(frame, order, values, "model"),
-        dots(frame, order, values, "model large", tips),
+        line(frame, places, values, "model"),
+        dots(frame, places, values, "model large", tips),
     )
-    return figure("scree", "What each component holds", f"{len(values)} components.", inside)
+    first = f"The first two of {len(values)} hold {percent(shares[:2].sum())} of the sum of these."
+    words = first if len(values) > 2 else ""
+    return figure("scree", "What each component holds", words, inside, class_="beside")

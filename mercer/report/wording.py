@@ -33,11 +33,11 @@ def fixed(value: Any) -> str:
 
     Examples
     --------
-    >>> fixed(0.9), fixed(29.416), fixed(0.00012)
-    ('0.900', '29.42', '0.00012')
+    >>> fixed(0.9), fixed(29.416), fixed(-0.001808)
+    ('0.900', '29.42', '−0.0018')
     """
     usual = value == 0 or 0.01 <= abs(value) < 10
-    return minus(f"{value:.3f}") if usual else number(value)
+    return minus(f"{value:.3f}") if usual else number(value, 4 if abs(value) >= 1 else 2)
 
 
 def aligned(values: Any, digits: int = 3) -> list[str]:

@@ -16,6 +16,7 @@ from mercer.report.charts.intervals import axis_around, strip
 from mercer.report.charts.marks import bars, line
 from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale
 from mercer.report.sections import classification, regression, tuning
+from mercer.report.sections import roc as roc_curves
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
 from mercer.report.study import Estimate, Score, Surface
@@ -131,16 +132,24 @@ def test_a_thinned_curve_has_the_area_of_the_whole():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=4000)
     found = evaluate(y, y, y + rng.normal(size=4000), n_bootstrap=0)
-    x, height = classification._thin(found.roc, 400)
+    x, height = roc_curves.thin(found.roc, 400)
     assert len(x) <= 402
     assert np.trapezoid(height, x) == pytest.approx(found.auc, abs=2e-3)
 
 
 def test_the_mean_of_equal_curves_is_the_curve():
     found, _, _ = samples.judged(["a", "b", "c"], 200)
-    grid = np.linspace(0, 1, 11)
-    mean = classification._mean_curve([found.roc[0]] * 3, np.arange(3), grid)
-    np.testing.assert_allclose(mean, classification._height(found.roc[0], grid))
+    equal = roc_curves.Curves(list("abc"), np.ones(3), [found.roc[0]] * 3, np.arange(3))
+    np.testing.assert_allclose(equal.mean(), roc_curves.height(found.roc[0], roc_curves.GRID))
+
+
+def test_an_undefined_curve_is_left_out():
+    scores = np.eye(3)[[0, 1, 0, 1]] * 0.8 + 0.1 * np.ones(3) * [2, 0, 0]
+    found = evaluate([0, 1, 0, 1], [0, 1, 0, 1], scores, labels=[0, 1, 2], n_bootstrap=0)
+    assert np.isnan(found.auc_by_class[2])
+    text = roc_curves.roc(found)
+    assert text.count("<option") == 2
+    assert "nan" not in text
 
 
 def test_wilson_intervals_hold_the_share_and_stay_inside():

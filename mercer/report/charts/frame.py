@@ -82,7 +82,9 @@ class Frame:
         return join(mark, tag("text", label, x=x, y=dot(y + 19), class_="mid"))
 
 
-def drawing(key: str, size: tuple[float, float], summary: str, *parts: Any) -> Markup:
+def drawing(
+    key: str, size: tuple[float, float], summary: str, *parts: Any, **attributes: Any
+) -> Markup:
     """Return a drawing that a screen reader announces by its figure's heading and a summary.
 
     A ``<title>`` would do the same, but browsers show it over whatever the pointer rests on.
@@ -95,6 +97,7 @@ def drawing(key: str, size: tuple[float, float], summary: str, *parts: Any) -> M
         role="img",
         aria_labelledby=f"{key}-title",
         aria_describedby=f"{key}-text",
+        **attributes,
     )
 
 

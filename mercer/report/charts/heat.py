@@ -19,10 +19,12 @@ WIDEST_LABEL = 34.0  # a cell that is narrower shows its number only on hover
 def steps(scores: Any) -> tuple[np.ndarray, float, float]:
     """Return the colour of each score, and the scores of the first and the last colour.
 
-    The first colour takes the lowest tenth, so that one bad corner does not make all others alike.
+    The first colour takes the lowest tenth, and what is further from the best than three times
+    the median is: one bad corner must not make all good places alike.
     """
     known = scores[np.isfinite(scores)]
-    low, high = (np.quantile(known, 0.1), known.max()) if len(known) else (0.0, 1.0)
+    low, middle, high = np.quantile(known, [0.1, 0.5, 1.0]) if len(known) else (0.0, 0.5, 1.0)
+    low = max(low, high - 3.0 * (high - middle)) if high > middle else low
     share = (np.nan_to_num(scores) - low) / ((high - low) or 1.0)
     return np.clip((share * STEPS).astype(int), 0, STEPS - 1), float(low), float(high)
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import Linear, nice
 from mercer.report.html import Markup, tag
 from mercer.report.study import Estimate
+from mercer.report.wording import NBSP, distinct
 
 REACH = 6.0  # intervals; a rival that is further away stands at the edge, as an arrow
 
@@ -60,10 +61,13 @@ def bar_strip(axis: Linear, estimate: Estimate, tip: str) -> Markup:
     )
 
 
-def axis_strip(axis: Linear) -> Markup:
+def axis_strip(axis: Linear, in_percent: bool = False) -> Markup:
     """Return the numbers under strips."""
+    values = nice(axis.low, axis.high, axis.count)
+    texts = [f"{t}{NBSP}%" for t in distinct(100 * values)] if in_percent else distinct(values)
     labels = [
-        tag("text", label, x=_share(place), y="12", class_="mid") for place, label in axis.ticks()
+        tag("text", text, x=_share(place), y="12", class_="mid")
+        for place, text in zip(axis.place(values), texts, strict=True)
     ]
     return tag("svg", labels, class_="strip numbers", aria_hidden="true")
 

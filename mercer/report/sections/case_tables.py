@@ -9,7 +9,7 @@ from mercer.report.page import scroller, stack
 from mercer.report.study import Case, CaseTable
 from mercer.report.wording import capital, sentence, short
 
-COLUMNS = 10  # of the values of a row
+COLUMNS = 12  # of the values of a row
 
 
 def case_tables(tables: Sequence[CaseTable]) -> Markup | None:

@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.charts.frame import Frame, drawing, figure, legend, thinned
+from mercer.report.charts.frame import Frame, drawing, figure
 from mercer.report.charts.marks import bars, dots, guide, line, whiskers
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, tag
 from mercer.report.page import card, scroller, stack, switch, table
-from mercer.report.wording import called, count, fixed, percent
+from mercer.report.sections.roc import RATES, roc
+from mercer.report.wording import called, count, percent
 
 BOTH = 5  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this take the whole width
 UPRIGHT = 6  # from so many classes on the headings stand upright
-CURVE_POINTS = 400  # of one curve; several share them
-RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
 CELLS = (("counts", "Counts"), ("shares", "Row shares"))
 
 
@@ -30,7 +29,12 @@ def panels(evaluation: Any, learning: Markup | None) -> list[Markup]:
     ]
     size = len(evaluation.labels)
     if size <= BOTH:
-        order = [matrix, *charts, figures, learning]
+        full = all(charts) and learning
+        order = (
+            [matrix, *charts, figures, learning]
+            if full
+            else [stack(matrix, figures), *charts, learning]
+        )
     elif size <= WIDE:
         order = [matrix, figures, *charts, learning]
     else:
@@ -82,119 +86,6 @@ def _confusion_cell(names: list[str], i: int, j: int, n: float, share: float) ->
         style=f"--share:{np.sqrt(share):.2f}" if n else None,
         data_tip=tip,
     )
-
-
-# ---------------------------------------------------------------- ROC curves
-def roc(evaluation: Any) -> Markup:
-    """Return the ROC curve of the positive class, or of each class against the rest."""
-    frame = Frame(RATES, RATES, height=360.0)
-    axes = frame.axes("false positive rate", "true positive rate")
-    base = (axes, guide(frame, [0, 1], [0, 1]))
-    if evaluation.positive is not None:
-        return _one_roc(evaluation, frame, base)
-    return _many_rocs(evaluation, frame, base)
-
-
-def _one_roc(evaluation: Any, frame: Frame, base: Any) -> Markup:
-    area = fixed(evaluation.auc)
-    words = f"{called(evaluation.positive)} against the rest: area under the curve {area}."
-    curve = line(frame, *_thin(evaluation.roc, CURVE_POINTS), "model", f"area {area}")
-    summary = f"{words} {_reading(evaluation.roc)}"
-    return figure(
-        "roc", "ROC", words, drawing("roc", (frame.width, frame.height), summary, *base, curve)
-    )
-
-
-def _many_rocs(evaluation: Any, frame: Frame, base: Any) -> Markup:
-    areas, names = np.asarray(evaluation.auc_by_class), [called(v) for v in evaluation.labels]
-    known = np.flatnonzero(np.isfinite(areas))
-    worst = int(known[np.argmin(areas[known])]) if len(known) else 0
-    most = max(30, CURVE_POINTS * 4 // max(len(names), 1))
-    curves = [
-        line(
-            frame,
-            *_thin(evaluation.roc[i], most),
-            f"class k{i}{' pick' if i == worst else ''}",
-            f"{names[i]}\narea {fixed(areas[i])}",
-        )
-        for i in known
-    ]
-    grid = np.linspace(0.0, 1.0, 101)
-    mean = line(
-        frame,
-        grid,
-        _mean_curve(evaluation.roc, known, grid),
-        "model",
-        f"mean of {len(known)} classes",
-    )
-    words = (
-        (
-            f"Each class against the rest: mean area {fixed(np.mean(areas[known]))}; "
-            f"worst is {names[worst]} with {fixed(areas[worst])}."
-        )
-        if len(known)
-        else "No class has both rows of its own and rows of others."
-    )
-    return figure(
-        "roc",
-        "ROC",
-        words,
-        drawing(
-            "roc",
-            (frame.width, frame.height),
-            words,
-            *base,
-            tag("g", curves, mean, data_worst=worst),
-        ),
-        legend([("model", "mean"), ("pick", "picked"), ("class", "others")]),
-        _picker(names, areas, known, worst),
-    )
-
-
-def _picker(names: list[str], areas: np.ndarray, known: np.ndarray, worst: int) -> Markup:
-    options = [
-        tag("option", f"{names[i]}, area {fixed(areas[i])}", value=i, selected=bool(i == worst))
-        for i in known
-    ]
-    return tag(
-        "label",
-        "Pick a class ",
-        tag("select", options, id="roc-pick"),
-        class_="picker needs-script",
-    )
-
-
-def _mean_curve(curves: Any, known: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    if not len(known):
-        return np.full(len(grid), np.nan)
-    return np.mean([_height(curves[i], grid) for i in known], axis=0)
-
-
-def _height(curve: Any, grid: np.ndarray) -> np.ndarray:
-    """Return the hit rate at false positive rates: the upper end where the curve is upright."""
-    return np.interp(grid, *_upper(np.asarray(curve.fpr), np.asarray(curve.tpr)))
-
-
-def _upper(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    last = np.append(np.diff(x) > 0, True)
-    return x[last], y[last]
-
-
-def _thin(curve: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return points of a curve at even steps along its length."""
-    x, y = np.asarray(curve.fpr), np.asarray(curve.tpr)
-    if not np.isfinite(x + y).all():
-        return x[:0], y[:0]
-    along = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
-    steps = np.linspace(0.0, along[-1], most)
-    kept = np.unique(np.searchsorted(along, steps[:-1])) if len(x) > most else thinned(len(x), most)
-    kept = np.union1d(kept, [0, len(x) - 1])
-    return x[kept], y[kept]
-
-
-def _reading(curve: Any) -> str:
-    hits = _height(curve, np.array([0.05, 0.2]))
-    return f"At 5 and 20 % false alarms {percent(hits[0])} and {percent(hits[1])} are found."
 
 
 # ---------------------------------------------------------------- calibration

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.charts.frame import dot, thinned
+from mercer.report.charts.frame import dot, drawing, thinned
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, data, tag
 from mercer.report.page import switch
@@ -78,40 +78,39 @@ def _take(cloud: Cloud, kept: np.ndarray, words: str) -> Cloud:
 
 # ---------------------------------------------------------------- the plane
 def _plane(cloud: Cloud, label: Groups | None, error: Groups | None) -> Markup:
+    """Return the drawing, with the names of axes and classes over it: these must not stretch."""
     x, y = _places(cloud.points)
-    kinds = [g for g in (label, error) if g]
-    points = [
-        tag(
-            "path", d=f"M{dot(x[i])} {dot(y[i])}h0", class_=" ".join(g.of(i) for g in kinds) or None
-        )
-        for i in range(len(x))
+    names = [
+        tag("span", f"{cloud.axes[0]} →", class_="x-name"),
+        tag("span", f"↑ {cloud.axes[1]}", class_="y-name"),
+        *(tag("span", n, class_="name", style=s, data_group=k) for k, n, s in _names(x, y, label)),
     ]
-    inside = tag(
-        "svg",
-        tag("desc", _summary(cloud, kinds), id="map-text"),
-        [_grid(share) for share in (0.25, 0.5, 0.75)],
-        tag("g", points, class_="cloud", style=f"--size:{_point_size(len(x))}"),
-        tag("path", d="", class_="here"),
-        viewBox=f"0 0 {dot(SIZE[0])} {dot(SIZE[1])}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_labelledby="map-title",
-        aria_describedby="map-text",
-    )
-    axes = (
-        tag("span", f"{cloud.axes[0]} →", class_="x-name", aria_hidden="true"),
-        tag("span", f"↑ {cloud.axes[1]}", class_="y-name", aria_hidden="true"),
-    )
     return tag(
         "div",
-        inside,
-        axes,
-        [tag("span", n, class_="name", style=s, data_group=k) for k, n, s in _names(x, y, label)],
+        _drawing(cloud, x, y, [groups for groups in (label, error) if groups]),
+        tag("div", names, aria_hidden="true"),
         class_="plane",
         tabindex=0,
         role="group",
         aria_labelledby="map-title",
         aria_describedby="map-hint",
+    )
+
+
+def _drawing(cloud: Cloud, x: np.ndarray, y: np.ndarray, kinds: Sequence[Groups]) -> Markup:
+    classes = [" ".join(groups.of(i) for groups in kinds) or None for i in range(len(x))]
+    points = [
+        tag("path", d=f"M{dot(a)} {dot(b)}h0", class_=c)
+        for a, b, c in zip(x, y, classes, strict=True)
+    ]
+    return drawing(
+        "map",
+        SIZE,
+        _summary(cloud, kinds),
+        [_grid(share) for share in (0.25, 0.5, 0.75)],
+        tag("g", points, class_="cloud", style=f"--size:{_point_size(len(x))}"),
+        tag("path", d="", class_="here"),
+        preserveAspectRatio="none",
     )
 
 

@@ -43,7 +43,7 @@ def learning(curve: Curve) -> Markup:
     )
     words = "If the lower line still rises at the right, more rows will help."
     marks = legend([("second", "on rows it learned from"), ("model", "on rows it did not see")])
-    return figure("learning", "Learning curve", words, inside, marks, class_="broad beside")
+    return figure("learning", "Learning curve", words, inside, marks, class_="beside")
 
 
 KINDS = ("second", "model")

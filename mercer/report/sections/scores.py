@@ -113,7 +113,12 @@ def _contest(score: Score) -> Markup:
     axis = axis_around(score.model, list(score.rivals.values()))
     rows = [_row(score, axis, MODEL, score.model, "model")]
     rows += [_row(score, axis, name, e, "rival") for name, e in score.rivals.items()]
-    return tag("ul", rows, tag("li", axis_strip(axis), aria_hidden="true"), class_="contest")
+    return tag(
+        "ul",
+        rows,
+        tag("li", axis_strip(axis, is_share(score)), aria_hidden="true"),
+        class_="contest",
+    )
 
 
 def _row(score: Score, axis: Linear, name: str, e: Estimate, class_: str) -> Markup:

@@ -113,6 +113,11 @@ function showTip(parts, x, y) {
   tip.style.top = `${scrollY + Math.max(8, top)}px`;
 }
 
+/* A screen reader hears what a key has brought up; it is not troubled by every move of a mouse. */
+function sayTip() {
+  one("#said").textContent = tip.hidden ? "" : tip.innerText;
+}
+
 function hideTip() {
   tip.hidden = true;
 }
@@ -151,7 +156,7 @@ function setUpMap() {
     told.names.forEach((name, i) => {
       if (told.rows[row][i] !== "") fields.append(element("dt", name), element("dd", told.rows[row][i]));
     });
-    const parts = told.titles.length ? [element("strong", told.titles[row])] : [];
+    const parts = told.titles.length ? [element("strong", `label ${told.titles[row]}`)] : [];
     const more = told.more ? [element("div", `and ${told.more} more columns`, "more")] : [];
     return [...parts, fields, ...more];
   }
@@ -162,6 +167,11 @@ function setUpMap() {
     if (!point || !told.rows.length) return hideTip();
     const box = drawing.getBoundingClientRect();
     showTip(card(point.row), box.left + point.x * box.width, box.top + point.y * box.height);
+  }
+
+  function walk(point) {
+    choose(point);
+    sayTip();
   }
 
   function nearest(event, reach) {
@@ -188,12 +198,12 @@ function setUpMap() {
   plane.addEventListener("pointermove", (event) => choose(nearest(event, 22)));
   plane.addEventListener("pointerdown", (event) => choose(nearest(event, 36)));
   plane.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && choose(null));
-  plane.addEventListener("focus", () => plane.matches(":focus-visible") && choose(current || shown()[0]));
+  plane.addEventListener("focus", () => plane.matches(":focus-visible") && walk(current || shown()[0]));
   plane.addEventListener("blur", () => choose(null));
   plane.addEventListener("keydown", (event) => {
     if (!(event.key in ways)) return;
     event.preventDefault();
-    choose(current ? neighbour(...ways[event.key]) : shown()[0]);
+    walk(current ? neighbour(...ways[event.key]) : shown()[0]);
   });
   all("input[data-group]", map).forEach((box) => {
     const key = box.dataset.group;
