@@ -21,7 +21,7 @@ from mercer.select import KernelSearchCV, tune
 from mercer.tables import TableEncoder
 
 FIRST_ROWS = 1500  # rows of the first, wide search
-SECOND_SHARE = 0.3  # of the time for the second, narrow search on more rows
+SECOND_SHARE = 0.2  # of the time for the second, narrow search on more rows
 TUNING_SHARE = 0.5  # of the time for both
 FIT_SHARE = 0.4  # of the time for the last fit
 FOLDS = 5
@@ -93,8 +93,7 @@ class Learner:
             if self.interrupted:
                 break
         best = max(searches, key=lambda s: s.score)
-        estimator = self._fit(best, Z)
-        pipeline = Pipeline([("encode", encoder), ("model", estimator)])
+        pipeline = Pipeline([("encode", encoder), *self._fit(best, Z)])
         words = tuple(self._words(searches, best))
         return Learned(best.name, best.recipe, pipeline, best.search, words, self.interrupted)
 
@@ -121,37 +120,46 @@ class Learner:
     def _two_searches(self, recipe: Recipe, Z: Any, rivals: int) -> tuple[KernelSearchCV, int]:
         """Search widely on few rows, then narrowly on as many as the time allows."""
         budget = None if self.time_limit is None else TUNING_SHARE * self.time_limit / rivals
-        rows = self._sample(FIRST_ROWS)
         begun = time.monotonic()
-        search = self._wide(recipe, Z[rows], self.problem.y[rows], budget)
+        search, rows = self._first(recipe, Z, budget)
         seconds = max(time.monotonic() - begun, 1e-3)
         self.interrupted = search.status_ == "interrupted"
         if search.status_ != "complete" or len(rows) == len(self.problem):
             return search, len(rows)
-        grid = _around(search)
-        more = self._affordable(len(rows), seconds / len(search.cv_results_["params"]), grid)
+        grid, tried = _around(search), len(search.cv_results_["params"])
+        more = self._affordable(len(rows), seconds / tried, grid, recipe.growth)
         if more < 2 * len(rows):
             return search, len(rows)
         left = None if budget is None else max(budget - (time.monotonic() - begun), 0.1)
-        rows = self._sample(more)
+        first, rows = len(rows), self._sample(more)
         try:
             finer = self._narrow(search.estimator, grid, Z[rows], self.problem.y[rows], left)
         except TimeoutError:  # the machine was slower than it seemed
-            return search, FIRST_ROWS
+            return search, first
         except KeyboardInterrupt:
             self.interrupted = True
-            return search, FIRST_ROWS
+            return search, first
         return finer, len(rows)
 
-    def _affordable(self, n: int, seconds: float, grid: dict[str, list[Any]]) -> int:
+    def _first(
+        self, recipe: Recipe, Z: Any, budget: float | None
+    ) -> tuple[KernelSearchCV, np.ndarray]:
+        """Return a wide search and its rows; what is too slow gets a third of them."""
+        rows = self._sample(FIRST_ROWS)
+        try:
+            return self._wide(recipe, Z[rows], self.problem.y[rows], budget), rows
+        except TimeoutError:
+            rows = self._sample(min(len(self.problem), FIRST_ROWS) // 3)
+            return self._wide(recipe, Z[rows], self.problem.y[rows], budget), rows
+
+    def _affordable(self, n: int, seconds: float, grid: dict[str, list[Any]], growth: float) -> int:
         """Return for how many rows a narrow search stays in its time.
 
-        A candidate took so many seconds on n rows; the cost is taken to grow a little faster than
-        their square.
+        A candidate took so many seconds on n rows, which grow as a power of them.
         """
         candidates = int(np.prod([len(values) for values in grid.values()]))
         share = SECOND_SHARE * (60.0 if self.time_limit is None else self.time_limit)
-        return min(len(self.problem), int(n * (share / (seconds * candidates)) ** 0.45))
+        return min(len(self.problem), int(n * (share / (seconds * candidates)) ** (1 / growth)))
 
     def _wide(self, recipe: Recipe, Z: Any, y: Any, limit: float | None) -> KernelSearchCV:
         estimator = recipe.estimator(self.kernel, self.seed)
@@ -193,26 +201,44 @@ class Learner:
         return np.sort(rows)
 
     # ------------------------------------------------------------ the last fit
-    def _fit(self, best: Search, Z: Any) -> Any:
+    def _fit(self, best: Search, Z: Any) -> list[tuple[str, Any]]:
+        """Return the fitted steps behind the encoder."""
         with self.screen.step("fit", "fitting to all rows") as said:
-            estimator = best.recipe.estimator(self.kernel, self.seed)
-            estimator.set_params(**best.search.best_params_)
-            params = estimator.get_params()
-            if "probability" in params:
-                estimator.set_params(probability=True)
-            if "time_limit" in params and self.time_limit is not None:
-                estimator.set_params(time_limit=FIT_SHARE * self.time_limit)
-            rows = self._sample(best.recipe.most_rows or len(self.problem))
-            if len(rows) < len(self.problem):
-                self.screen.note(
-                    f"fitted to {len(rows):,} of {len(self.problem):,} rows: a {best.recipe.words} "
-                    f"of all would take too long; --model svm takes them all"
-                )
+            steps, rows = self._steps(best)
             with self.screen.noting():  # the report repeats them
-                estimator.fit(Z[rows], self.problem.y[rows])
+                pipeline = Pipeline(steps).fit(Z[rows], self.problem.y[rows])
+            estimator = pipeline[-1]
             said.append(_fitted(estimator, len(rows)))
         self.interrupted |= getattr(estimator, "status_", "") == "interrupted"
-        return estimator
+        return list(pipeline.steps)
+
+    def _steps(self, best: Search) -> tuple[list[tuple[str, Any]], np.ndarray]:
+        """Return the unfitted steps, and the rows for them."""
+        recipe, n = best.recipe, len(self.problem)
+        estimator = recipe.estimator(self.kernel, self.seed)
+        estimator.set_params(**best.search.best_params_)
+        self._set(estimator, "probability", True)
+        if self.time_limit is not None:
+            self._set(estimator, "time_limit", FIT_SHARE * self.time_limit)
+        if recipe.most_rows is None or n <= recipe.most_rows:
+            return [("model", estimator)], np.arange(n)
+        if recipe.beyond is not None:
+            steps = recipe.beyond(estimator, self.seed)
+            self.screen.note(
+                f"{n:,} rows are many for a {recipe.words}: its function is sought in the span of "
+                f"{steps[0][1].n_components:,} of them, which is an approximation"
+            )
+            return steps, np.arange(n)
+        self.screen.note(
+            f"fitted to {recipe.most_rows:,} of {n:,} rows: a {recipe.words} of all would take too "
+            f"long; --model svm takes them all"
+        )
+        return [("model", estimator)], self._sample(recipe.most_rows)
+
+    @staticmethod
+    def _set(estimator: Any, name: str, value: Any) -> None:
+        if name in estimator.get_params():
+            estimator.set_params(**{name: value})
 
     # ------------------------------------------------------------ words
     def _found(self, name: str, search: KernelSearchCV, n_rows: int) -> str:

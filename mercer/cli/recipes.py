@@ -19,6 +19,7 @@ from mercer.machines import (
     KNNRegressor,
     LinearSVC,
 )
+from mercer.maps import Nystrom
 from mercer.nets import MLPClassifier, MLPRegressor
 
 Make = Callable[..., Any]
@@ -33,7 +34,9 @@ class Recipe:
     has_kernel: bool = False
     fixed: Mapping[str, Any] | None = None
     grid: Mapping[str, Any] | None = None
+    growth: float = 1.5  # the cost of a fit to n rows grows as this power of n
     most_rows: int | None = None  # beyond that a direct solution would take too long
+    beyond: Callable[[Any, int], list[tuple[str, Any]]] | None = None  # what then takes its place
 
     def estimator(self, kernel: Any, seed: int) -> Any:
         """Return an unfitted estimator."""
@@ -44,18 +47,31 @@ class Recipe:
         )
 
 
+LANDMARKS = 1000
+
+
+def _ridge_on_landmarks(model: Any, seed: int) -> list[tuple[str, Any]]:
+    """Return kernel ridge in the span of some rows: the same λ and kernel, a cost linear in n."""
+    landmarks = Nystrom(LANDMARKS, kernel=model.kernel, random_state=seed)
+    return [("landmarks", landmarks), ("model", Ridge(model.lam))]
+
+
 NETWORK: dict[str, Any] = {
     "fixed": {"early_stopping": True},
     "grid": {"lam": [1e-4, 1e-2], "hidden": [(50,), (200,)]},
 }
 
 CLASSIFIERS: dict[str, Recipe] = {
-    "svm": Recipe("support vector machine", SVC, True),
-    "ridge": Recipe("kernel ridge classifier", KernelRidgeClassifier, True, most_rows=15_000),
-    "kernel-logistic": Recipe("kernel logistic regression", KernelLogistic, True, most_rows=15_000),
+    "svm": Recipe("support vector machine", SVC, True, growth=2.2),
+    "ridge": Recipe(
+        "kernel ridge classifier", KernelRidgeClassifier, True, growth=3, most_rows=15_000
+    ),
+    "kernel-logistic": Recipe(
+        "kernel logistic regression", KernelLogistic, True, growth=3, most_rows=15_000
+    ),
     "logistic": Recipe("logistic regression", LogisticRegression),
     "linear-svm": Recipe("linear support vector machine", LinearSVC),
-    "knn": Recipe("nearest neighbours", KNN),
+    "knn": Recipe("nearest neighbours", KNN, growth=2),
     "bayes": Recipe(
         "Bayes classifier with Gaussians",
         GaussianBayes,
@@ -68,11 +84,18 @@ CLASSIFIERS: dict[str, Recipe] = {
 }
 
 REGRESSORS: dict[str, Recipe] = {
-    "ridge": Recipe("kernel ridge regression", KernelRidge, True, most_rows=15_000),
-    "svm": Recipe("support vector regression", SVR, True),
+    "ridge": Recipe(
+        "kernel ridge regression",
+        KernelRidge,
+        True,
+        growth=3,
+        most_rows=8_000,
+        beyond=_ridge_on_landmarks,
+    ),
+    "svm": Recipe("support vector regression", SVR, True, growth=2.2),
     "linear": Recipe("ridge regression", Ridge),
     "lasso": Recipe("lasso", Lasso),
-    "knn": Recipe("nearest neighbours", KNNRegressor),
+    "knn": Recipe("nearest neighbours", KNNRegressor, growth=2),
     "network": Recipe("neural network", MLPRegressor, **NETWORK),
 }
 
