@@ -71,7 +71,7 @@ html_favicon = "_static/logo.svg"
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
-# Only the reference has a list of pages worth a column.
+# The guide, the theory and the reference have lists of pages worth a column.
 html_sidebars = {
     page: []
     for page in ("about", "add_kernel", "benchmarks", "concepts", "design", "glossary", "gallery/*")
@@ -79,7 +79,7 @@ html_sidebars = {
 html_theme_options = {
     "logo": {"text": "mercer"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -6,12 +6,25 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer import assess, bayes, kernels, losses, norms, optimize, penalties, plot, schoenberg
+    from mercer import (
+        assess,
+        bayes,
+        datasets,
+        io,
+        kernels,
+        losses,
+        norms,
+        optimize,
+        penalties,
+        plot,
+        schoenberg,
+    )
     from mercer.bayes import GMM, GaussianBayes, em
     from mercer.boosting import AdaBoost
     from mercer.distances import check_distance
     from mercer.feature_space import feature_distance, mean_distance, rkhs_inner, rkhs_norm
     from mercer.gram import Gram, center_rows, gram
+    from mercer.io import load, save
     from mercer.kernels import as_kernel
     from mercer.linear import (
         Lasso,
@@ -43,6 +56,7 @@ if TYPE_CHECKING:
         RandomFourier,
     )
     from mercer.nets import Autoencoder, MLPClassifier, MLPRegressor
+    from mercer.report import write_report
     from mercer.result import Certificate, Solution, Status
     from mercer.select import (
         KernelSearchCV,
@@ -74,6 +88,7 @@ if TYPE_CHECKING:
         SupervisedPCA,
         Whitening,
     )
+    from mercer.tables import TableEncoder
     from mercer.testing import check_gram, check_kernel, check_loss, check_solver
 
 __version__ = "0.1.0.dev0"
@@ -131,6 +146,7 @@ __all__ = [
     "SpectralEmbedding",
     "Status",
     "SupervisedPCA",
+    "TableEncoder",
     "Whitening",
     "as_kernel",
     "as_loss",
@@ -143,12 +159,15 @@ __all__ = [
     "check_loss",
     "check_solver",
     "cross_validate",
+    "datasets",
     "em",
     "feature_distance",
     "gram",
+    "io",
     "kernels",
     "lasso_path",
     "learning_curve",
+    "load",
     "losses",
     "mean_distance",
     "norms",
@@ -157,15 +176,18 @@ __all__ = [
     "plot",
     "rkhs_inner",
     "rkhs_norm",
+    "save",
     "schoenberg",
     "tune",
     "validation_curve",
+    "write_report",
 ]
 
 _LAZY = {
     "mercer.kernels": ("as_kernel",),
     "mercer.losses": ("as_loss",),
     "mercer.plot": (),
+    "mercer.datasets": (),
     "mercer.schoenberg": (),
     "mercer.distances": ("check_distance",),
     "mercer.feature_space": ("feature_distance", "mean_distance", "rkhs_inner", "rkhs_norm"),
@@ -184,6 +206,8 @@ _LAZY = {
         "Perceptron",
     ),
     "mercer.result": ("Certificate", "Solution", "Status"),
+    "mercer.tables": ("TableEncoder",),
+    "mercer.report": ("write_report",),
     "mercer.testing": ("check_gram", "check_kernel", "check_loss", "check_solver"),
     "mercer.linear": (
         "Lasso",
@@ -198,6 +222,7 @@ _LAZY = {
     "mercer.nets": ("Autoencoder", "MLPClassifier", "MLPRegressor"),
     "mercer.bayes": ("GMM", "GaussianBayes", "em"),
     "mercer.assess": (),
+    "mercer.io": ("load", "save"),
     "mercer.norms": (),
     "mercer.optimize": (),
     "mercer.maps": (

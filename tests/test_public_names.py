@@ -10,6 +10,8 @@ import mercer
 import mercer.kernels
 
 NAMES = {
+    "write_report",
+    "TableEncoder",
     "Lasso",
     "LinearRegression",
     "LogisticRegression",
@@ -78,10 +80,13 @@ NAMES = {
     "check_loss",
     "check_solver",
     "cross_validate",
+    "datasets",
     "feature_distance",
     "gram",
+    "io",
     "kernels",
     "learning_curve",
+    "load",
     "losses",
     "mean_distance",
     "norms",
@@ -89,6 +94,7 @@ NAMES = {
     "plot",
     "rkhs_inner",
     "rkhs_norm",
+    "save",
     "tune",
     "validation_curve",
 }
