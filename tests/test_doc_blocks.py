@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PENGUINS = ROOT / "mercer" / "datasets" / "data" / "penguins.csv"
 BUILT = {"_build", "generated", "gallery"}
 
 FENCE = re.compile(r"^( *)```(.*)\n((?:.*\n)*?)\1```$", re.M)
@@ -136,6 +138,7 @@ with_blocks = [page for page in pages() if "```python" in page.read_text(encodin
 @pytest.mark.parametrize("page", with_blocks, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page_runs(page, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    shutil.copy(PENGUINS, tmp_path)  # what the commands of a page read
     plt.switch_backend("Agg")
     runner = Runner(page, capsys, monkeypatch)
     listed = list(blocks(page.read_text(encoding="utf-8")))
