@@ -279,10 +279,11 @@ ESTIMATORS = [
     Lasso(0.05, fit_intercept=False),
     LogisticRegression(),
     LogisticRegression(lam=0.1, class_weight="balanced"),
+    LogisticRegression(solver="lbfgs"),
     AdaBoost(20),
     Autoencoder((), activation="tanh", lam=0.01, random_state=0),
     Autoencoder((), 2, activation="linear", random_state=0),
-    MLPClassifier(activation="tanh", lam=0.01, random_state=0),
+    MLPClassifier(activation="tanh", lam=0.01, solver="lbfgs", random_state=0),
     MLPClassifier(
         8, activation="tanh", solver="adam", learning_rate=0.1, max_epochs=3000, random_state=0
     ),

@@ -45,12 +45,44 @@ def smallest_error(X, codes, w, k):
     )
 
 
+def purity(codes, w, k, sides):
+    """Return Σ W_c²/W over the two sides."""
+    parts = [np.bincount(codes[side], w[side], k) for side in (sides, ~sides)]
+    return sum(W @ W / W.sum() for W in parts if W.sum() > 0)
+
+
 # ---------------------------------------------------------------- stumps
-@given(seed=st.integers(0, 10**6), n=st.integers(4, 25), d=st.integers(1, 3), k=st.integers(2, 4))
-def test_no_stump_has_a_smaller_error(seed, n, d, k):
+@given(seed=st.integers(0, 10**6), n=st.integers(4, 25), d=st.integers(1, 3))
+def test_no_stump_of_two_classes_has_a_smaller_error(seed, n, d):
+    X, codes, w = sample_of(seed, n, d, 2)
+    stump = SortedColumns(X, codes, 2).best(w)
+    assert w @ (says(stump, X) != codes) == pytest.approx(smallest_error(X, codes, w, 2), abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(6, 25), d=st.integers(1, 3), k=st.integers(3, 5))
+def test_no_stump_of_several_classes_has_purer_sides(seed, n, d, k):
     X, codes, w = sample_of(seed, n, d, k)
     stump = SortedColumns(X, codes, k).best(w)
-    assert w @ (says(stump, X) != codes) == pytest.approx(smallest_error(X, codes, w, k), abs=1e-12)
+    cuts = [X[:, j] <= t for j in range(d) for t in (-np.inf, *np.unique(X[:, j]))]
+    wanted = max(purity(codes, w, k, sides) for sides in cuts)
+    got = X[:, stump.column] <= stump.threshold
+    assert purity(codes, w, k, got) == pytest.approx(wanted, abs=1e-12)
+    # each side votes for its heaviest class
+    said = says(stump, X)
+    for side in (got, ~got):
+        heaviest = np.bincount(codes[side], w[side], k).max(initial=0.0)
+        assert w[side] @ (said == codes)[side] == pytest.approx(heaviest)
+
+
+def test_several_classes_are_voted_on_as_in_scikit_learn():
+    """The same stumps and weights, and so the same labels, where no two splits are equally good."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.digitize(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=300), [-0.5, 0.5, 1.2])
+    ours, theirs = AdaBoost(30).fit(X, y), AdaBoostClassifier(n_estimators=30).fit(X, y)
+    np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-9)
+    new = rng.normal(size=(200, 4))
+    np.testing.assert_array_equal(ours.predict(new), theirs.predict(new))
 
 
 @pytest.mark.parametrize("k", [2, 3])

@@ -30,6 +30,11 @@ class Answers:
     n_bootstrap: int
     seed: int
 
+    @property
+    def shares(self) -> np.ndarray:
+        """The weights, the largest about one."""
+        return rates.in_units(self.weight)
+
     # ------------------------------------------------------------ the matrix
     def confusion(self) -> np.ndarray:
         """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
@@ -41,7 +46,7 @@ class Answers:
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Distinct (cell of the matrix, weight), and how many rows each stands for."""
         cell = self.truth * self.n_labels + self.predicted
-        found, sizes = np.unique(np.column_stack([cell, self.weight]), axis=0, return_counts=True)
+        found, sizes = np.unique(np.column_stack([cell, self.shares]), axis=0, return_counts=True)
         return found[:, 0].astype(np.intp), found[:, 1], sizes
 
     def draw_rates(self, rate: rates.Rate) -> np.ndarray:
@@ -70,7 +75,7 @@ class Answers:
         """Return the curve of each column of scores."""
         assert self.scores is not None
         columns = zip(self.scores.T, self.targets.T, strict=True)
-        return tuple(roc_curve(score, own, self.weight) for score, own in columns)
+        return tuple(roc_curve(score, own, self.shares) for score, own in columns)
 
     @cached_property
     def score_statistics(self) -> dict[str, Statistic]:
@@ -103,4 +108,4 @@ class Answers:
         """Return what is computed from the scores for all drawn samples."""
         sizes = np.ones(len(self.truth), np.intp)
         drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed)
-        return drawn.values(self.score_statistics[name], self.weight)
+        return drawn.values(self.score_statistics[name], self.shares)

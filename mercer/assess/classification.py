@@ -100,7 +100,8 @@ class ClassificationEvaluation:
     def of(cls, labels: np.ndarray, answers: Answers) -> ClassificationEvaluation:
         """Evaluate answers."""
         C, positive = answers.confusion(), answers.positive
-        found = {name: _plain(rate(C)) for name, rate in rates.table(positive).items()}
+        known = rates.table(positive).items()
+        found = {name: _plain(rate(rates.in_units(C))) for name, rate in known}
         found |= _from_scores(answers)
         return cls(
             labels=_frozen(labels),
@@ -218,7 +219,7 @@ _BY_CLASS = ("recall", "precision", "f1")
 def _from_scores(answers: Answers) -> dict[str, Any]:
     if answers.scores is None:
         return {}
-    weight = answers.weight[None]
+    weight = answers.shares[None]
     found: dict[str, Any] = {
         name: _plain(statistic(weight)[0]) for name, statistic in answers.score_statistics.items()
     }

@@ -158,11 +158,21 @@ def _labels(y: np.ndarray, prediction: np.ndarray, labels: Any) -> np.ndarray:
             f"y and prediction must hold labels of one kind; got {y.dtype} and {prediction.dtype}"
         )
     if labels is None:
-        return np.unique(np.concatenate([y, prediction]))
+        return _sorted_labels(np.concatenate([y, prediction]))
     known = _column(labels, "labels")
     if len(np.unique(known)) != len(known) or not len(known):
         raise ValueError(f"labels must be distinct classes, at least one; got {known.tolist()}")
     return known
+
+
+def _sorted_labels(values: np.ndarray) -> np.ndarray:
+    try:
+        return np.unique(values)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise TypeError(
+            f"y and prediction must hold labels of one kind, none missing; got {', '.join(kinds)}"
+        ) from None
 
 
 def _codes(values: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:

@@ -19,6 +19,14 @@ def ratio(part: Any, whole: Any) -> np.ndarray:
     return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
 
 
+def in_units(values: np.ndarray) -> np.ndarray:
+    """Return values ≥ 0 times a power of two, without rounding; the largest is about one.
+
+    Their products neither overflow nor vanish, and no ratio changes.
+    """
+    return np.ldexp(values, -np.frexp(values.max())[1])
+
+
 def mean_defined(values: np.ndarray) -> np.ndarray:
     """Return the mean over the last axis of what is not NaN."""
     known = ~np.isnan(values)

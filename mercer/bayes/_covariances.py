@@ -3,7 +3,7 @@
 A *full* one is its Cholesky factor L, Σ = LLᵀ. A *banded* one is the factorisation of the density,
 p(x) = Π p(x_j | x_{j−k}, …, x_{j−1}): rows u_j with y_j = Σ_l u_jl x_{j−l} independent of variance
 1, so that the precision is UᵀU with a band U. Both whiten rows, and both are fitted to moments
-whose diagonal has a floor and whose other entries are shrunk by a factor 1 − s.
+whose diagonal is never 0 and whose other entries are shrunk by a factor 1 − s.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mercer._array import ranges
 
 FLOOR = 1e-9  # the least variance, in the units of the columns
 SINGULAR = 1e-10  # share of a variance that is left when other columns are known
+REGULAR = 1e-8  # shrinkage after which they are told apart, also in spite of rounding
 WINDOWS = 2**20  # numbers in windows that are solved at once
 
 
@@ -26,6 +27,7 @@ class Moments(NamedTuple):
     values: np.ndarray
     full: bool
     shrinkage: float = 0.0
+    instead_of_zero: np.ndarray | float = FLOOR  # the variance of columns that have none
 
     @classmethod
     def of(cls, rows: np.ndarray, weight: np.ndarray, count: float, order: int) -> Moments:
@@ -47,9 +49,9 @@ class Moments(NamedTuple):
 
     @property
     def variances(self) -> np.ndarray:
-        """The diagonal, never below its floor."""
+        """The diagonal, with another number in the place of 0."""
         own = np.diagonal(self.values) if self.full else self.values[:, 0]
-        return np.maximum(own, FLOOR)
+        return np.where(own > FLOOR, own, self.instead_of_zero)
 
     def correlations(self) -> np.ndarray:
         """Return the other entries in units of the deviations, shrunk; 1 on the diagonal."""
@@ -67,7 +69,8 @@ class Moments(NamedTuple):
         """Return the shrinkage towards independent columns of least expected squared error.
 
         It is Σ Var(r) / Σ r² over the correlations r, as Ledoit and Wolf (2004) and Schäfer and
-        Strimmer (2005) have it, and at least the weight of one row.
+        Strimmer (2005) have it, and at least the weight of one row; never so little that columns
+        still determine others.
         """
         n = float(weight.sum())
         Z = rows / np.sqrt(self.variances)
@@ -81,7 +84,8 @@ class Moments(NamedTuple):
                 np.sum((Z[:, lag:] * Z[:, :-lag]) ** 2, axis=1) for lag in range(1, R.shape[1])
             )
         error = (float(np.sum(weight * fourth)) / n - squares) / n
-        return float(np.clip(error / squares if squares > 0 else 1.0, min(1.0, 1.0 / n), 1.0))
+        least = max(min(1.0, 1.0 / n), REGULAR)
+        return float(np.clip(error / squares if squares > 0 else 1.0, least, 1.0))
 
     def factor(self) -> np.ndarray | None:
         """Return L or U, or None if columns determine others."""
@@ -169,9 +173,9 @@ def is_full(factor: np.ndarray) -> bool:
 
 
 def whiten(rows: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Return y of centred rows: independent, of variance 1."""
+    """Return y of centred rows: independent, of variance 1. The rows are written over."""
     if is_full(factor):
-        return solve_triangular(factor, rows.T, lower=True, check_finite=False).T
+        return solve_triangular(factor, rows.T, lower=True, overwrite_b=True, check_finite=False).T
     Y = rows * factor[:, 0]
     d = len(factor)
     for lag in range(1, factor.shape[1]):

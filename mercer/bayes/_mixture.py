@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from mercer._array import n_threads, ranges
 from mercer._scratch import scratch
+from mercer.bayes._density_loops import log_joint_of_diagonal
+from mercer.bayes._units import Units
 
 BLOCK = 2**17  # numbers in a whitened block: what the nearer caches hold
 SIDE_BY_SIDE = 2**19  # whitened numbers in all; with fewer a second thread costs more than it saves
@@ -125,15 +127,18 @@ def _homogeneous(L: np.ndarray, mean: np.ndarray) -> np.ndarray:
     d = len(mean)
     right = np.eye(d + 1)
     right[:d, d] = -mean
-    right[:d] = solve_triangular(L, right[:d], lower=True, check_finite=False)
+    right[:d], _ = dtrtrs(L, right[:d], lower=1)  # every prediction comes here: no detours
     return right
 
 
-def log_joint(rows: Rows, mixture: Mixture) -> np.ndarray:
-    """Return log w_c p(z | c), shape (k, n)."""
-    whiten = Whitening(mixture)
-    values = np.empty((len(mixture.weights), len(rows)))
+def log_joint(X: np.ndarray, units: Units, mixture: Mixture, out: np.ndarray) -> None:
+    """Write log w_c p(x | c) of rows in their own units to out, shape (n, k)."""
+    if mixture.diagonal:
+        at = (mixture.means, 1.0 / mixture.factors, mixture.log_scales() - units.log_volume)
+        log_joint_of_diagonal(X, *units, *at, out)
+        return
+    whiten, rows = Whitening(mixture), Rows(units.standard(X))
     buffer = whiten.buffer(rows)
-    for block in rows.blocks(len(values)):
-        values[:, block] = whiten.log_joint(whiten(rows.columns[:, block], buffer))
-    return values
+    for block in rows.blocks(len(mixture.weights)):
+        out[block] = whiten.log_joint(whiten(rows.columns[:, block], buffer)).T
+    out -= units.log_volume

@@ -71,7 +71,8 @@ class BayesRule(ClassifierMixin):
             )
         missing = np.flatnonzero(np.bincount(codes, weight) == 0)
         if len(missing):
-            raise ValueError(f"class {self.classes_[missing[0]]!r} has only weights of zero")
+            label = self.classes_[missing].tolist()[0]
+            raise ValueError(f"class {label!r} has only weights of zero")
         return codes
 
     def _given_priors(self) -> np.ndarray:

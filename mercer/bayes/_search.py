@@ -17,7 +17,7 @@ from mercer.bayes._units import Units
 from mercer.result import Certificate, Solution, Status
 
 SAME = 1e-6  # difference of mean log-likelihoods that are the same
-FEW = 1e-6  # rows; a component with fewer has none
+FEW = 1e-6  # of the heaviest rows; a component with fewer has none
 
 
 class Job(NamedTuple):
@@ -32,17 +32,18 @@ class Job(NamedTuple):
     criterion: str
     start: np.ndarray | None
     time_limit: float | None
+    n_rows: float  # how many rows there are, by the weights that were given
 
     @property
     def total(self) -> float:
-        """The sum of all weights."""
+        """The sum of all weights of the rows, of which the largest is about one."""
         return float(self.rows.weight.sum())
 
     def cost(self, solution: Solution) -> float:
         """Return the information criterion of a fit: less is better."""
         k, d = solution.value.means.shape
-        price = np.log(self.total) if self.criterion == "bic" else 2.0
-        fit = -2.0 * self.total * solution.certificate.log_likelihood
+        price = np.log(self.n_rows) if self.criterion == "bic" else 2.0
+        fit = -2.0 * self.n_rows * solution.certificate.log_likelihood
         return float(fit + price * self.shape.n_parameters(k, d))
 
 

@@ -11,13 +11,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights
-from mercer.bayes._covariances import Moments, covariance_of, log_volume, whiten
+from mercer.bayes._covariances import (
+    FLOOR,
+    Moments,
+    covariance_of,
+    is_full,
+    log_volume,
+    whiten,
+)
+from mercer.bayes._density_loops import squares_of_bands
 from mercer.bayes._rule import BayesRule
 from mercer.bayes._units import NOISE, deviations, weighted_mean
 from mercer.result import Certificate, Solution, Status
 
 TOLERANCE = 1e-8
-BLOCK = 2**19  # numbers of new rows that are whitened at once
+BLOCK = 2**16  # numbers of new rows that are whitened at once: what the nearer caches hold
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -43,7 +51,8 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         How far correlations shrink towards 0: 0 or None leaves them, 1 makes columns independent.
         "auto" shrinks only where a covariance is singular (fewer rows than columns, collinear
         columns), by the rule of Ledoit and Wolf; the certificate says so. A class whose rows are
-        all equal borrows the variances within the other classes.
+        all equal borrows the variances within the other classes; a column that varies only in
+        other classes is given the share 1/(n_c + 1) of its variance there, as if by one more row.
     ddof : {0, 1}, default=0
         A covariance is the sum of squares over n_c − ddof (tied: n − C · ddof): 0 is maximum
         likelihood, 1 has no bias.
@@ -167,7 +176,11 @@ class GaussianBayes(BayesRule, ProvedEstimator):
                 f"ddof=1 needs more than one row of each class; got {counts.min():g} (weights "
                 f"count how often a row is there): use ddof=0"
             )
-        return [_Part(rows[m], weight[m], float(n)) for m, n in zip(members, free, strict=True)]
+        varies: Any = rows.any(axis=0)
+        return [
+            _Part(rows[m], weight[m], float(n), _one_more_row(weight[m].sum(), varies))
+            for m, n in zip(members, free, strict=True)
+        ]
 
     @property
     def _lags(self) -> int:
@@ -177,6 +190,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
     def _moments(self, part: _Part) -> Moments:
         """Return the moments of rows; a class without variance gets the pooled variances."""
         moments = Moments.of(part.rows, part.weight, part.divisor, self._lags)
+        moments = moments._replace(instead_of_zero=part.instead_of_zero)
         return moments if part.rows.any() else moments.independent()
 
     def _fitted(self, part: _Part) -> tuple[np.ndarray, float]:
@@ -253,12 +267,17 @@ class GaussianBayes(BayesRule, ProvedEstimator):
             for c, y in enumerate(self._whitened(self.means_, center, 0)):
                 squares[:, c] = np.sum((Y - y) ** 2, axis=1)
             return squares
+        if not is_full(self.factors_[0]):
+            squares_of_bands(X, self.means_, self.scale_, self.factors_, squares)
+            return squares
         for c, mean in enumerate(self.means_):
-            squares[:, c] = np.sum(self._whitened(X, mean, c) ** 2, axis=1)
+            Y = self._whitened(X, mean, c)
+            squares[:, c] = np.einsum("ij,ij->i", Y, Y)
         return squares
 
     def _whitened(self, X: np.ndarray, center: np.ndarray, number: int) -> np.ndarray:
-        rows = np.subtract(X, center, dtype=np.float64) / self.scale_
+        rows = np.subtract(X, center, dtype=np.float64)
+        rows /= self.scale_
         return whiten(rows, self.factors_[number])
 
 
@@ -268,3 +287,12 @@ class _Part(NamedTuple):
     rows: np.ndarray
     weight: np.ndarray
     divisor: float  # of their sum of squares
+    instead_of_zero: np.ndarray  # (d,), the variance of columns that have none
+
+
+def _one_more_row(n: float, varies: np.ndarray) -> np.ndarray:
+    """Return the variance of n equal values if one more row had the variance within all classes.
+
+    Where no class varies there is nothing to borrow.
+    """
+    return np.where(varies, 1.0 / (n + 1.0), FLOOR)

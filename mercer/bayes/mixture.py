@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -122,7 +122,10 @@ class GMM(DensityMixin, ProvedEstimator):
 
     # ------------------------------------------------------------ fit
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GMM:
-        """Fit the mixture to rows X with weights ≥ 0; ``y`` is not used."""
+        """Fit the mixture to rows X; ``y`` is not used.
+
+        Weights ≥ 0 say how often a row counts: their sum is the number of rows for ``criterion``.
+        """
         self._validate_params()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         weight = check_weights(sample_weight, len(X))
@@ -136,8 +139,9 @@ class GMM(DensityMixin, ProvedEstimator):
 
     def _job(self, X: np.ndarray, weight: np.ndarray, used: np.ndarray) -> Job:
         units = Units.of(X, weight, common=self.covariance == "spherical")
+        # in units of a power of two: sums of any weights are numbers, and nothing is rounded
         return Job(
-            Rows(units.standard(X), weight),
+            Rows(units.standard(X), np.ldexp(weight, -np.frexp(weight.max())[1])),
             units,
             Shape(self.covariance, self.reg),
             n_init=self.n_init,
@@ -146,6 +150,7 @@ class GMM(DensityMixin, ProvedEstimator):
             criterion=self.criterion,
             start=self._given_start(units, used),
             time_limit=self.time_limit,
+            n_rows=float(weight.sum()),
         )
 
     def _candidates(self, n: int) -> list[int]:
@@ -212,19 +217,22 @@ class GMM(DensityMixin, ProvedEstimator):
     def _log_joint(self, X: Any) -> np.ndarray:
         """Return log w_c p(x | c), shape (m, k)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         units = Units(self.center_, self.scale_)
         means = (self.means_ - self.center_) / self.scale_
         mixture = Mixture(self.weights_, means, self.factors_, np.zeros(len(means), np.intp))
         values = np.empty((len(X), len(means)))
         for part in ranges(len(X), CHUNK):
-            values[part] = log_joint(Rows(units.standard(X[part])), mixture).T
-        values -= units.log_volume
+            log_joint(X[part], units, mixture, values[part])
         return values
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return log p(x) of each row."""
-        return logsumexp(self._log_joint(X), axis=1)
+        values = self._log_joint(X)
+        largest = values.max(axis=1)
+        values -= np.where(np.isfinite(largest), largest, 0.0)[:, None]  # beyond all numbers: −∞
+        with np.errstate(divide="ignore"):
+            return largest + np.log(np.exp(values, out=values).sum(axis=1))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of rows."""

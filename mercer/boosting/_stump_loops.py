@@ -35,33 +35,37 @@ def best_split_of_two(order, ends, signed, first, last, right_share, floor):
 
 
 @njit(cache=True, nogil=True)
-def best_split_of_many(order, ends, codes, w, n_classes, first, last, floor):
-    """Return (share, column, place) of the best split if each side votes for its heaviest class.
+def purest_split(order, ends, codes, w, n_classes, first, last, floor):
+    """Return (purity, column, place) of the split with the largest Σ_c W_c²/W, summed over sides.
 
-    The weight of the heaviest class of a side only grows with the side, so that two sweeps, one
-    from each end, cost the same for any number of classes.
+    That is the smallest Gini impurity. W_c² grows by w (2W_c + w): both sweeps only add, so that
+    sides of little weight do not drown in rounding.
     """
     best, column, place = floor, -1, -1
     n = order.shape[1]
-    heaviest = np.empty(n + 1)
+    purity = np.empty(n + 1)
     side = np.empty(n_classes)
     for j in range(first, last):
         rows, may_split = order[j], ends[j]
         side[:] = 0.0
-        top = 0.0
+        squares = total = 0.0
         for i in range(n - 1, 0, -1):
-            c = codes[rows[i]]
-            side[c] += w[rows[i]]
-            top = max(top, side[c])
-            heaviest[i] = top
+            c, x = codes[rows[i]], w[rows[i]]
+            squares += x * (2.0 * side[c] + x)
+            side[c] += x
+            total += x
+            purity[i] = squares / total if total > 0.0 else 0.0
         side[:] = 0.0
-        top = 0.0
+        squares = total = 0.0
         for i in range(n - 1):
-            c = codes[rows[i]]
-            side[c] += w[rows[i]]
-            top = max(top, side[c])
-            if may_split[i] and top + heaviest[i + 1] > best + SLACK:
-                best, column, place = top + heaviest[i + 1], j, i
+            c, x = codes[rows[i]], w[rows[i]]
+            squares += x * (2.0 * side[c] + x)
+            side[c] += x
+            total += x
+            if may_split[i] and total > 0.0:
+                both = squares / total + purity[i + 1]
+                if both > best + SLACK:
+                    best, column, place = both, j, i
     return best, column, place
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import n_threads, ranges, run_tiles
-from mercer.boosting._stump_loops import best_split_of_many, best_split_of_two
+from mercer.boosting._stump_loops import best_split_of_two, purest_split
 
 LARGE = 2**20  # cells; from here on threads share the columns
 
@@ -41,7 +41,11 @@ class SortedColumns:
         self.ends[:, :-1] = values[:, :-1] < values[:, 1:]
 
     def best(self, w: np.ndarray) -> Stump:
-        """Return the stump with the smallest error under weights w that sum to one."""
+        """Return the best stump under weights w that sum to one.
+
+        Of two classes that is the one with the smallest error. Of several a stump can name only
+        two, and purer sides say more about the others than a smaller error.
+        """
         totals = np.bincount(self.codes, w, self.n_classes)
         _, column, place = max(self._scan(w, totals), key=lambda found: found[0])
         if column < 0:  # no split is better than the heaviest class everywhere
@@ -55,26 +59,27 @@ class SortedColumns:
 
     def _scan(self, w: np.ndarray, totals: np.ndarray) -> list[tuple[float, int, int]]:
         """Return the best split of each block of columns."""
-        d, floor = len(self.columns), float(totals.max())
+        d = len(self.columns)
         if self.columns.size < LARGE:
-            return [self._scan_block(w, totals, 0, d, floor)]
+            return [self._scan_block(w, totals, 0, d)]
         tiles = ranges(d, -(-d // n_threads()))
         found: list[Any] = [None] * len(tiles)
 
         def work(number: int, _: int) -> None:
-            tile = tiles[number]
-            found[number] = self._scan_block(w, totals, tile.start, tile.stop, floor)
+            found[number] = self._scan_block(w, totals, tiles[number].start, tiles[number].stop)
 
         run_tiles(work, range(len(tiles)), n_threads())
         return found
 
     def _scan_block(
-        self, w: np.ndarray, totals: np.ndarray, first: int, last: int, floor: float
+        self, w: np.ndarray, totals: np.ndarray, first: int, last: int
     ) -> tuple[float, int, int]:
         if self.n_classes == 2:
             signed = np.where(self.codes == 1, w, -w)
+            floor = float(totals.max())
             return best_split_of_two(self.order, self.ends, signed, first, last, totals[0], floor)
-        return best_split_of_many(
+        floor = float(totals @ totals)
+        return purest_split(
             self.order, self.ends, self.codes, w, self.n_classes, first, last, floor
         )
 

@@ -25,14 +25,16 @@ CHANCE = 1e-10  # an edge over chance of less is rounding
 class AdaBoost(ClassifierMixin, ProvedEstimator):
     """AdaBoost: a weighted vote of decision stumps, each fitted to what the earlier ones miss.
 
-    Round m takes the stump G_m with the smallest weighted error ε_m, gives it the weight
+    Round m takes a stump G_m, of weighted error ε_m, gives it the weight
     α_m = log((1 − ε_m)/ε_m) + log(k − 1) for k classes, and multiplies the weights of the rows
     that it misses by exp(α_m). A new row belongs to the class with the largest Σ_m α_m 1[G_m(x) =
     c]. With two classes the training error is at most Π_m 2√(ε_m(1 − ε_m)); with k it is at most
     Π_m (1 − ε_m + ε_m exp(α_m)) exp(−α_m/2).
 
-    A stump splits one column at a threshold, and each side votes for its heaviest class. The rounds
-    end early if a stump makes no error, or if none is better than chance.
+    A stump splits one column at a threshold, and each side votes for its heaviest class. Of two
+    classes it is the stump with the smallest ε_m. Of several, where a stump can name only two of
+    them, it is the one with the smallest Gini impurity of its sides. The rounds end early if a
+    stump makes no error, or if none is better than chance.
 
     Parameters
     ----------

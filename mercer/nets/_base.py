@@ -78,11 +78,16 @@ class NetEstimator(ProvedEstimator):
             )
         return tuple(int(size) for size in sizes)
 
-    def _settings(self, n: int) -> Settings:
+    def _is_quickly_solved(self, n: int, layers: Layers) -> bool:
+        """Whether all rows at once cost little."""
+        return n <= SMALL
+
+    def _settings(self, n: int, layers: Layers) -> Settings:
         p: Any = self
         solver = p.solver
         if solver == "auto":
-            solver = "lbfgs" if n <= SMALL and not p.early_stopping else "adam"
+            whole = self._is_quickly_solved(n, layers) and not p.early_stopping
+            solver = "lbfgs" if whole else "adam"
         if solver == "lbfgs" and p.early_stopping:
             raise ValueError("early_stopping=True needs epochs: solver must be 'adam' or 'sgd'")
         deadline = np.inf if p.time_limit is None else time.monotonic() + p.time_limit
@@ -91,7 +96,7 @@ class NetEstimator(ProvedEstimator):
 
     def _fit_network(self, sample: Sample, layers: Layers) -> Solution:
         """Train on a sample, keep the parameters in the units of the data, prove them."""
-        settings = self._settings(len(sample.targets))
+        settings = self._settings(len(sample.targets), layers)
         rng = check_random_state(self.random_state)
         start = layers.start(rng)
         sample, held_out = self._split(sample, rng)

@@ -13,6 +13,8 @@ from mercer.nets.layers import Layers
 from mercer.nets.network import outputs_of
 from mercer.nets.rows import Units
 
+FEW = 100  # rows of which solver="auto" makes no batches
+
 
 class NetPredictor(NetEstimator):
     """A network with an output for each class or target."""
@@ -56,6 +58,12 @@ class NetPredictor(NetEstimator):
         self.tol = tol
         self.random_state = random_state
         self.time_limit = time_limit
+
+    def _is_quickly_solved(self, n: int, layers: Layers) -> bool:
+        # at the bottom of its valley a network with more parameters than rows has learnt the noise;
+        # batches, given up after max_epochs, do not get there
+        has_no_excess = n <= FEW or layers.n_parameters <= n or len(layers.sizes) == 2
+        return has_no_excess and super()._is_quickly_solved(n, layers)
 
     def _fit_table(self, X: Any, y: Any, **checks: Any) -> Any:
         self._validate_params()

@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._estimator import FLOATS, TableTransformer, check_weights
 from mercer.nets._base import NetEstimator, Sample, distinct_rows
+from mercer.nets._described import described
 from mercer.nets.layers import Layers
 from mercer.nets.network import outputs_of
 from mercer.nets.rows import Units
 
 
+@described
 class Autoencoder(TableTransformer, NetEstimator):
     """An autoencoder: a network g(f(x)) ≈ x whose middle layer, the code f(x), is narrow.
 
@@ -34,46 +36,14 @@ class Autoencoder(TableTransformer, NetEstimator):
         σ of the hidden layers; the rows are centred and seen in one common unit.
     lam : float, default=1e-6
         λ, the weight of the penalty; biases are not penalised.
-    solver : {"auto", "adam", "sgd", "lbfgs"}, default="auto"
-        "adam" and "sgd" (with Nesterov's momentum) step on random batches, and as "lbfgs" on all
-        rows once batches gain nothing more; "auto" is "lbfgs" for up to 1000 rows without early
-        stopping, else "adam".
-    learning_rate : float, default=1e-3
-        Size of the steps on batches.
-    momentum : float, default=0.9
-        How much of the last step the next one keeps, for "sgd".
-    batch_size : int, default=200
-        Most rows of a batch.
-    max_epochs : int, default=1000
-        Most passes over the rows (steps of "lbfgs").
-    early_stopping : bool, default=False
-        Whether to hold out some rows, stop where their loss no longer falls, and keep the weights
-        with which it was smallest.
-    patience : int, default=10
-        Epochs without gain before batches are given up, or before the early stop.
-    validation : float, default=0.1
-        Share of the rows that early stopping holds out.
-    tol : float, default=1e-5
-        The norm of the gradient, relative to that at the start, at which the fit is done.
-    random_state : int, RandomState instance or None, default=None
-        The first weights, the batches and the rows that are held out.
-    time_limit : float or None, default=None
-        Seconds for the fit; then what has been reached is kept, with a warning.
+    [training]
+    [end]
 
     Attributes
     ----------
     reconstruction_error_ : float
         The mean of ‖x − g(f(x))‖² over the training rows.
-    coefs_, intercepts_ : list of arrays
-        W_l of shape (inputs, outputs) and b_l of each layer.
-    loss_curve_ : array of shape (n_iter_,)
-        The objective, averaged over the batches of each epoch.
-    validation_curve_ : array of shape (n_iter_,)
-        The loss of the held-out rows after each epoch, if there are any.
-    n_iter_ : int
-        Passes over the rows.
-    certificate_ : Certificate
-        The gradient over all training rows, in float64: a stationary point, no global guarantee.
+    [fitted]
 
     Examples
     --------
@@ -143,7 +113,8 @@ class Autoencoder(TableTransformer, NetEstimator):
 
     def _error(self, X: np.ndarray, weight: np.ndarray, unit: float) -> float:
         misses = (outputs_of(X, self.coefs_, self.intercepts_, self._all) - X) / unit
-        return float(weight @ np.square(misses).sum(axis=1) / weight.sum()) * unit**2
+        mean = float(weight @ np.square(misses).sum(axis=1) / weight.sum())
+        return mean * float(unit) * float(unit)  # inf beyond the square of all numbers
 
     def _activations(self, depth: int) -> tuple[str, ...]:
         """Return the activations of all layers, for so many hidden layers on each side."""

@@ -9,12 +9,14 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._estimator import check_weights
 from mercer.nets._base import Sample, distinct_rows
+from mercer.nets._described import described
 from mercer.nets._predictor import NetPredictor
 from mercer.nets.rows import Units
 
 CONSTANT = 1e-6  # unit of a target that does not vary, relative to its size
 
 
+@described
 class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     """A feed-forward network with linear outputs: f(x) = h W + b, h = σ(… σ(x W₁ + b₁)).
 
@@ -28,47 +30,15 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
         σ of the hidden layers.
     lam : float, default=1e-4
         λ, the weight of the penalty; biases are not penalised.
-    solver : {"auto", "adam", "sgd", "lbfgs"}, default="auto"
-        "adam" and "sgd" (with Nesterov's momentum) step on random batches, and as "lbfgs" on all
-        rows once batches gain nothing more; "auto" is "lbfgs" for up to 1000 rows without early
-        stopping, else "adam".
-    learning_rate : float, default=1e-3
-        Size of the steps on batches.
-    momentum : float, default=0.9
-        How much of the last step the next one keeps, for "sgd".
-    batch_size : int, default=200
-        Most rows of a batch.
-    max_epochs : int, default=200
-        Most passes over the rows (steps of "lbfgs").
-    early_stopping : bool, default=False
-        Whether to hold out some rows, stop where their loss no longer falls, and keep the weights
-        with which it was smallest.
-    patience : int, default=10
-        Epochs without gain before batches are given up, or before the early stop.
-    validation : float, default=0.1
-        Share of the rows that early stopping holds out.
+    [training]
     standardize : bool, default=True
         Whether the network is trained on columns of mean 0 and variance 1 (so is y); ``coefs_`` are
         for the columns as they are in any case. Sparse rows stay sparse.
-    tol : float, default=1e-3
-        The norm of the gradient, relative to that at the start, at which the fit is done.
-    random_state : int, RandomState instance or None, default=None
-        The first weights, the batches and the rows that are held out.
-    time_limit : float or None, default=None
-        Seconds for the fit; then what has been reached is kept, with a warning.
+    [end]
 
     Attributes
     ----------
-    coefs_, intercepts_ : list of arrays
-        W_l of shape (inputs, outputs) and b_l of each layer.
-    loss_curve_ : array of shape (n_iter_,)
-        The objective, averaged over the batches of each epoch.
-    validation_curve_ : array of shape (n_iter_,)
-        The loss of the held-out rows after each epoch, if there are any.
-    n_iter_ : int
-        Passes over the rows.
-    certificate_ : Certificate
-        The gradient over all training rows, in float64: a stationary point, no global guarantee.
+    [fitted]
 
     Examples
     --------

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 EPS = float(np.finfo(np.float64).eps)
+LEAST = 1e-300  # a unit below has no inverse that is a number
 
 
 class Units(NamedTuple):
@@ -23,12 +24,15 @@ class Units(NamedTuple):
 
     @classmethod
     def of_columns(cls, X: Any, w: np.ndarray) -> Units:
-        """Means and standard deviations under weights w; constant columns have the unit 1."""
+        """Means and standard deviations under weights w; constant columns have the unit 1.
+
+        A column that varies by less than 1e-300 counts as constant.
+        """
         top = _largest(X)
         mean, square = _moments(X, top, w / w.sum())
         spread = np.sqrt(square)
         spread[spread <= 8.0 * EPS * np.abs(mean)] = 0.0  # nothing but rounding
-        return cls(mean * top, np.where(spread > 0.0, spread * top, 1.0))
+        return cls(mean * top, np.where(spread * top > LEAST, spread * top, 1.0))
 
     @classmethod
     def common(cls, X: np.ndarray, w: np.ndarray) -> Units:
@@ -36,8 +40,8 @@ class Units(NamedTuple):
         top = max(float(np.abs(X).max()), np.finfo(np.float64).tiny)
         mean, square = _moments(X, np.full(X.shape[1], top), w / w.sum())
         spread = np.sqrt(square.mean())
-        unit = spread * top if spread > 8.0 * EPS * np.abs(mean).max() else 1.0
-        return cls(mean * top, np.full(X.shape[1], unit))
+        varies = spread > 8.0 * EPS * np.abs(mean).max() and spread * top > LEAST
+        return cls(mean * top, np.full(X.shape[1], spread * top if varies else 1.0))
 
     def apply(self, X: np.ndarray, dtype: Any) -> np.ndarray:
         """Return dense rows in these units."""

@@ -211,6 +211,17 @@ def test_weights_are_repetitions():
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name)), name
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_the_unit_of_weights_does_not_matter(unit):
+    y, p, rng = random_rows(50, 2, 0)
+    weight, scores = rng.random(50), rng.random(50)
+    one, other = (evaluate(y, p, scores, sample_weight=u * weight) for u in (1.0, unit))
+    for name in ("accuracy", "uar", "tpr", "mcc", "auc", "brier", "ece"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name)), name
+        assert other.interval(name) == pytest.approx(one.interval(name)), name
+    np.testing.assert_allclose(other.confusion, unit * one.confusion)
+
+
 def test_scores_matter_by_their_order_only():
     y, _, rng = random_rows(60, 2, 3)
     scores = rng.normal(size=60)
@@ -316,3 +327,5 @@ def test_wrong_arguments_are_named(arguments, options, message):
 def test_text_and_numbers_are_not_compared():
     with pytest.raises(TypeError, match="labels of one kind"):
         evaluate(["a", "b"], [0, 1])
+    with pytest.raises(TypeError, match="labels of one kind, none missing; got NoneType, str"):
+        evaluate(["a", None], ["a", "a"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -197,6 +197,16 @@ def test_fewer_rows_than_columns_shrink_and_the_certificate_says_so(order, tied)
         assert "shrunk" in model.certificate_.about
 
 
+@pytest.mark.parametrize("order", [2, None])
+@pytest.mark.parametrize("weight", [1e12, np.logspace(-200, 200, 12)], ids=["large", "spread"])
+def test_singular_covariances_of_heavy_rows_are_shrunk_as_well(order, weight):
+    """A row that counts a million times is still one direction."""
+    X, y = table(12, 8), np.arange(12) % 2
+    model = GaussianBayes(order=order).fit(X, y, sample_weight=weight * np.ones(12))
+    assert np.isfinite(model.predict_log_proba(X)).all()
+    assert model.certificate_.ok
+
+
 def test_enough_rows_do_not_shrink():
     assert GaussianBayes().fit(*IRIS).certificate_.largest_shrinkage == 0.0
 
@@ -229,6 +239,26 @@ def test_a_class_of_one_row_borrows_the_variances_of_the_others():
     assert model.certificate_.without_variance == 1
     assert model.predict([[9.5, 8.5]])[0] == 1
     assert model.predict([[0.0, 0.0]])[0] == 0
+
+
+@pytest.mark.parametrize("order", [0, 1, None])
+def test_a_column_that_is_constant_in_one_class_borrows_a_share_of_its_variance_elsewhere(order):
+    """n equal values and one that is off by a deviation: the variance is 1/(n + 1) of it."""
+    X, y = classes(90, 3)
+    X[y == 0, 1] = 0.25
+    model = GaussianBayes(order=order).fit(X, y)
+    within = np.mean([(row - X[y == c].mean(0)) ** 2 for row, c in zip(X, y, strict=True)], axis=0)
+    assert model.covariances_[0][1, 1] == pytest.approx(within[1] / 31, rel=1e-9)
+    np.testing.assert_allclose(np.diagonal(model.covariances_[1]), X[y == 1].var(axis=0))
+    assert model.certificate_.ok
+
+
+def test_pixels_that_are_dark_in_a_class_do_not_overrule_the_others():
+    """Of the digits most classes have columns without variance."""
+    X, y = load_digits(return_X_y=True)
+    even = np.arange(len(X)) % 2 == 0
+    ours = GaussianBayes(order=0).fit(X[even], y[even]).score(X[~even], y[~even])
+    assert ours >= GaussianNB().fit(X[even], y[even]).score(X[~even], y[~even])
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-30, 1e30, 1e150])

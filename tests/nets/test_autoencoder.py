@@ -103,6 +103,14 @@ def test_any_unit_will_do(scale):
     assert model.reconstruction_error_ / scale**2 == pytest.approx(wanted, rel=0.01)
 
 
+def test_squares_beyond_all_numbers_are_infinite_and_tiny_rows_do_not_vary():
+    X = table(40, 3)
+    model = Autoencoder((), 1, activation="linear", random_state=0)
+    assert model.fit(1e300 * X).reconstruction_error_ == np.inf
+    assert np.isfinite(model.transform(1e300 * X)).all()
+    assert model.fit(1e-310 * X).reconstruction_error_ < 1e-6
+
+
 @pytest.mark.parametrize("X", [np.full((6, 3), 2.0), table(1, 3), np.vstack([table(1, 3)] * 5)])
 def test_rows_that_do_not_vary_are_learnt(X):
     model = Autoencoder((), 1, activation="linear", random_state=0).fit(X)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.neural_network._stochastic_optimizers import AdamOptimizer, SGDOptimizer
 
 from mercer.nets import network
+from mercer.nets._net_loops import adam_step, momentum_step
 from mercer.nets.layers import ACTIVATIONS, Layers
 from mercer.nets.network import Batch, Network, Objective, outputs_of
 from mercer.nets.rows import Units, rows_of
@@ -148,3 +150,40 @@ def test_constant_columns_have_the_unit_one():
     X = np.full((20, 2), 1e6 + 0.1)
     np.testing.assert_array_equal(Units.of_columns(X, np.ones(20)).unit, 1.0)
     np.testing.assert_array_equal(Units.common(X, np.ones(20)).unit, 1.0)
+
+
+# ---------------------------------------------------------------- steps
+def steps_of(step, lam, n_weights=4):
+    """Return parameters after some steps on the gradients θ³ + (1, 2, …), and the mean gradient."""
+    theta, mean = np.linspace(-1.0, 1.0, 6), np.zeros(6)
+    memory = np.zeros(6), np.zeros(6)
+    for t in range(1, 6):
+        step(theta, theta**3 + np.arange(1.0, 7.0), memory, mean, (n_weights, lam, 0.05), t)
+    return theta, mean
+
+
+def peer_steps(optimizer, lam, n_weights=4):
+    theta, mean = np.linspace(-1.0, 1.0, 6), np.zeros(6)
+    for _ in range(5):
+        g = theta**3 + np.arange(1.0, 7.0) + lam * theta * (np.arange(6) < n_weights)
+        mean += g
+        optimizer.update_params([theta], [g])
+    return theta, mean
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+def test_adam_takes_the_steps_of_scikit_learn(lam):
+    def step(theta, g, memory, mean, options, t):
+        adam_step(theta, g, *memory, mean, *options, t)
+
+    wanted = peer_steps(AdamOptimizer([np.zeros(6)], learning_rate_init=0.05), lam)
+    np.testing.assert_allclose(steps_of(step, lam), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_gradient_descent_takes_the_steps_of_scikit_learn(momentum):
+    def step(theta, g, memory, mean, options, t):
+        momentum_step(theta, g, memory[0], mean, *options, momentum)
+
+    optimizer = SGDOptimizer([np.zeros(6)], 0.05, momentum=momentum, nesterov=True)
+    np.testing.assert_allclose(steps_of(step, 0.3), peer_steps(optimizer, 0.3), rtol=1e-12)

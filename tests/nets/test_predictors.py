@@ -11,6 +11,7 @@ from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier as PeerClassifier
+from sklearn.neural_network import MLPRegressor as PeerRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -89,6 +90,7 @@ def test_several_targets_of_very_different_size():
     assert (np.var(model.predict(X) - Y, axis=0) < 0.02 * np.var(Y, axis=0)).all()
 
 
+@quiet  # both stop at the most epochs
 @pytest.mark.parametrize("load", [datasets.load_breast_cancer, datasets.load_wine])
 def test_it_is_as_accurate_as_scikit_learn(load):
     X, y = load(return_X_y=True)
@@ -96,6 +98,26 @@ def test_it_is_as_accurate_as_scikit_learn(load):
     peer_score = peer.fit(X[::2], y[::2]).score(X[1::2], y[1::2])
     score = MLPClassifier(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
     assert score >= peer_score - 0.03
+
+
+@quiet  # both stop at the most epochs
+def test_more_parameters_than_rows_do_not_learn_the_noise():
+    X, y = datasets.load_diabetes(return_X_y=True)
+    mean, unit = y.mean(), y.std()
+    peer = make_pipeline(StandardScaler(), PeerRegressor(random_state=0))
+    peer_score = peer.fit(X[::2], (y[::2] - mean) / unit).score(X[1::2], (y[1::2] - mean) / unit)
+    assert MLPRegressor(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > (
+        peer_score - 0.05
+    )
+
+
+def test_the_solver_is_chosen_by_rows_and_parameters():
+    """L-BFGS for few rows, no hidden layer, or fewer parameters than rows; else batches."""
+    X, y = two_classes(300)
+    cases = [(300, 20, "lbfgs"), (300, 100, "adam"), (300, (), "lbfgs"), (80, 100, "lbfgs")]
+    for n, hidden, wanted in cases:
+        model = MLPClassifier(hidden, lam=0.1, learning_rate=0.1, random_state=0)
+        assert model.fit(X[:n], y[:n]).certificate_.solver == wanted
 
 
 # ---------------------------------------------------------------- certificates and ends
@@ -249,6 +271,18 @@ def test_constant_targets_are_predicted():
 def test_constant_columns_tell_the_shares_of_the_classes():
     model = MLPClassifier(5, random_state=0).fit(np.ones((8, 2)), [0, 0, 0, 0, 0, 0, 1, 1])
     np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), [[0.75, 0.25]], atol=1e-2)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_a_column_whose_unit_has_no_inverse_counts_as_constant(solver):
+    """1/1e-310 is no number."""
+    X, y = two_classes(40)
+    model = MLPClassifier(5, activation="tanh", solver=solver, lam=0.1, learning_rate=0.1)
+    model.set_params(random_state=0, max_epochs=1000)
+    P = model.fit(1e-310 * X, y).predict_proba(1e-310 * X)
+    np.testing.assert_allclose(P, 0.5, atol=1e-2)
+    both = np.column_stack([1e-310 * X[:, 0], X[:, 1]])
+    assert np.isfinite(model.fit(both, y).decision_function(both)).all()
 
 
 def test_one_row_or_two():
