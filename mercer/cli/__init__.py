@@ -16,3 +16,5 @@ def main() -> None:
         if error.name not in EXTRA:
             raise
         sys.exit("mercer: the command needs more packages: pip install 'mercer[app]'")
+    except KeyboardInterrupt:  # while the libraries were loaded
+        sys.exit(130)

@@ -12,7 +12,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from mercer.cli.errors import DATA, INTERRUPTED, CommandError
+from mercer.cli.errors import DATA, INTERRUPTED, USAGE, CommandError
+
+UsageError: Any = typer.BadParameter.__mro__[1]  # wherever this version of Typer keeps it
 
 app = typer.Typer(
     name="mercer",
@@ -24,9 +26,14 @@ app = typer.Typer(
 )
 
 DataFile = Annotated[
-    Path, typer.Argument(help="CSV, Parquet, Arrow, JSON lines, svmlight, ARFF or npz; gz too.")
+    Path,
+    typer.Argument(
+        help="CSV, Parquet, Arrow, JSON lines, svmlight, ARFF or npz; gz too.", metavar="DATA"
+    ),
 ]
-ModelFile = Annotated[Path, typer.Argument(help="A model that mercer fit has saved.")]
+ModelFile = Annotated[
+    Path, typer.Argument(help="A model that mercer fit has saved.", metavar="MODEL")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 Target = Annotated[
@@ -95,7 +102,7 @@ def fit(
         list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
     ] = None,
     time_limit: Annotated[str, typer.Option(help="For all of it: 60s, 5m, 1h or none.")] = "60s",
-    seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.", min=0)] = 0,
     save: Annotated[
         Path | None, typer.Option(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
     ] = None,
@@ -184,7 +191,7 @@ def embed(
         Path | None, typer.Option(help="The page.  \\[default: DATA.METHOD.html]", metavar="HTML")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A file for the coordinates.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the sample, if there are many rows.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the sample, if there are many rows.", min=0)] = 0,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -211,11 +218,12 @@ def kernels(json: Json = False) -> None:
 
 @app.command("check-kernel", epilog="[bold]Example[/]\n\n  mercer check-kernel 'rbf + sigmoid'")
 def check_kernel(
-    kernel: Annotated[str, typer.Argument(help="A name or an expression.")],
+    kernel: Annotated[str, typer.Argument(help="A name or an expression.", metavar="KERNEL")],
     data: Annotated[
-        Path | None, typer.Argument(help="Rows to check it on.  \\[default: random points]")
+        Path | None,
+        typer.Argument(help="Rows to check it on.  \\[default: random points]", metavar="[DATA]"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random points.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the random points.", min=0)] = 0,
     json: Json = False,
 ) -> None:
     """Check that a function is a kernel on a sample; exit code 1 if it is not."""
@@ -239,8 +247,11 @@ def _one_of(option: str, value: str, names: tuple[str, ...]) -> None:
 
 def _run(command: Any, *given: Any, screen: Any) -> None:
     """Do the work; what the library warns of is said as a note."""
-    with screen.noting():
-        code = command(*given, screen)
+    try:
+        with screen.noting():
+            code = command(*given, screen)
+    except KeyboardInterrupt:
+        raise CommandError("interrupted before there was a result", INTERRUPTED) from None
     if code:
         raise typer.Exit(code)
 
@@ -248,15 +259,26 @@ def _run(command: Any, *given: Any, screen: Any) -> None:
 def run() -> None:
     """Run a command: what is wrong with its input is said in one line."""
     try:
-        app(prog_name="mercer")
+        sys.exit(app(prog_name="mercer", standalone_mode=False))
     except CommandError as error:
         _stop(str(error), error.code)
-    except KeyboardInterrupt:
-        _stop("interrupted before there was a model: nothing was written", INTERRUPTED)
+    except UsageError as error:
+        _misused(error)
+    except OSError as error:
+        _stop(f"{error.filename or 'a file'}: {error.strerror or error}", DATA)
     except ValueError as error:
         if os.environ.get("MERCER_TRACEBACK"):
             raise
         _stop(f"{error} (MERCER_TRACEBACK=1 shows where)", DATA)
+
+
+def _misused(error: Any) -> None:
+    """Say what is wrong with the words of the command line."""
+    message = error.format_message()
+    if not message:  # a command without a word: Typer has shown the help
+        sys.exit(USAGE)
+    path = error.ctx.command_path if error.ctx else "mercer"
+    _stop(f"{message} ({path} --help says more)", USAGE)
 
 
 def _stop(message: str, code: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from mercer.cli.encode import encoded
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import read, writable
@@ -30,7 +31,6 @@ from mercer.spectral import (
     SparsePCA,
     SpectralEmbedding,
 )
-from mercer.tables import TableEncoder
 
 MOST_COLUMNS = 12  # in what a hover shows
 MOST_ROWS = 3000  # more points than this are neither drawn well nor placed soon
@@ -50,16 +50,18 @@ class EmbedOptions:
     seed: int
 
 
-METHODS: dict[str, Callable[[EmbedOptions], Any]] = {
-    "pca": lambda options: PCA(2),
-    "kernel-pca": lambda options: KernelPCA(2, kernel=kernel_from_text(options.kernel)),
-    "lda": lambda options: LDA(),
-    "mds": lambda options: MDS(2),
-    "isomap": lambda options: Isomap(n_neighbors=10, n_components=2),
-    "lle": lambda options: LLE(n_neighbors=10, n_components=2),
-    "spectral": lambda options: SpectralEmbedding(2),
-    "ica": lambda options: ICA(2, random_state=options.seed),
-    "sparse-pca": lambda options: SparsePCA(2),
+NEIGHBORS = 10
+
+METHODS: dict[str, Callable[[EmbedOptions, int], Any]] = {
+    "pca": lambda options, n: PCA(2),
+    "kernel-pca": lambda options, n: KernelPCA(2, kernel=kernel_from_text(options.kernel)),
+    "lda": lambda options, n: LDA(),
+    "mds": lambda options, n: MDS(2),
+    "isomap": lambda options, n: Isomap(n_neighbors=min(NEIGHBORS, n - 1), n_components=2),
+    "lle": lambda options, n: LLE(n_neighbors=min(NEIGHBORS, n - 1), n_components=2),
+    "spectral": lambda options, n: SpectralEmbedding(2, n_neighbors=min(NEIGHBORS, n - 1)),
+    "ica": lambda options, n: ICA(2, random_state=options.seed),
+    "sparse-pca": lambda options, n: SparsePCA(2),
 }
 
 
@@ -70,14 +72,12 @@ def embed(options: EmbedOptions, screen: Screen) -> int:
         raise CommandError("--method lda separates classes: name their column by --color", USAGE)
     page, out = writable(options.report, "--report"), writable(options.out, "--out")
     X, labels, words = _rows(options, screen)
-    with screen.step("columns", "encoding the columns") as said:
-        encoder = TableEncoder()
-        Z = encoder.fit_transform(X)
-        said += encoder.describe()
-    with screen.step("embed", f"placing {count(len(labels), 'point')}") as said:
-        model = METHODS[options.method](options)
+    encoder, Z = encoded(X, screen)
+    n = Z.shape[0]
+    with screen.step("embed", f"placing {count(n, 'point')}") as said:
+        model = METHODS[options.method](options, n)
         points = _plane(model, Z, labels, options)
-        said.append(f"{count(len(labels), 'point')} by {options.method}")
+        said.append(f"{count(n, 'point')} by {options.method}")
     proof = explain(model)
     screen.say("proof", proof.sentence)
     cloud = Cloud(f"by {options.method}", points, labels, np.array([]), _hover(X, labels, options))
@@ -95,7 +95,7 @@ def _rows(options: EmbedOptions, screen: Screen) -> tuple[Any, np.ndarray, list[
     X, words = data.X, [f"{count(n, 'row')} of {options.data.name}."]
     if n > MOST_ROWS:
         rows = np.sort(np.random.default_rng(options.seed).permutation(n)[:MOST_ROWS])
-        X, labels = _safe_indexing(X, rows), labels[rows]
+        X, labels = _safe_indexing(X, rows), labels[rows] if len(labels) else labels
         words = [f"{MOST_ROWS:,} rows drawn at random from {n:,} of {options.data.name}."]
         screen.note(words[0])
     return X, labels, words
@@ -105,7 +105,7 @@ def _hover(X: Any, labels: np.ndarray, options: EmbedOptions) -> list[dict[str, 
     """Return what is shown of each point: its colour's value and the first columns."""
     rows = as_rows(X)
     columns = range(min(MOST_COLUMNS, len(rows.names)))
-    colors = [{} if options.color is None else {options.color: str(v)} for v in labels]
+    colors = [{str(options.color): str(value)} for value in labels] or [{}] * X.shape[0]
     return [color | rows.texts(i, columns) for i, color in enumerate(colors)]
 
 

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from rich.markup import escape
+
 from mercer.assess import evaluate as assess
 from mercer.cli.errors import MODEL, CommandError
-from mercer.cli.files import read_model, read_with_target, writable
-from mercer.cli.problem import as_problem
+from mercer.cli.files import predicted, read_model, read_with_target, writable
+from mercer.cli.problem import Problem, as_problem
 from mercer.cli.screen import Screen, count
 from mercer.report import write_report
 
@@ -33,11 +36,15 @@ def evaluate(
     problem = as_problem(known, about.get("task", "auto"))
     for note in problem.notes:
         screen.note(note)
+    if data.resolve() == Path(about.get("data", "")).resolve():
+        screen.note("the model has learned from rows of this file: new rows may be harder")
     y = problem.y if problem.task == "regress" else _like(model, problem.y)
-    result = assess(y, model.predict(problem.X), scores=_scores(model, problem.X))
+    result = _judged(model, problem, y, data, screen)
     if screen.talks:
         screen.console.print(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
         print(result)
+    if screen.talks and problem.task == "regress":
+        screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
     if report is not None:
         command = "mercer " + shlex.join(sys.argv[1:])
         write_report(model, report, problem.X, y, command=command, title=problem.target)
@@ -50,6 +57,20 @@ def _like(model: Any, y: Any) -> Any:
     """Return labels of the type that the model was fitted to."""
     classes = getattr(model, "classes_", y)
     return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
+
+
+def _judged(model: Any, problem: Problem, y: np.ndarray, data: Path, screen: Screen) -> Any:
+    """Compare; rows of a class that the model has never seen count as mistakes."""
+    prediction = predicted(model, problem.X, data)
+    if problem.task == "regress":
+        return assess(y, prediction)
+    unknown = ~np.isin(y, model.classes_)
+    if unknown.any():
+        names = ", ".join(map(str, np.unique(y[unknown])[:3]))
+        rows = count(int(unknown.sum()), "row")
+        screen.note(f"{rows} of classes that the model has never seen ({names}): mistakes, all")
+        return assess(y, prediction, labels=np.union1d(model.classes_, y))
+    return assess(y, prediction, scores=_scores(model, problem.X), labels=model.classes_)
 
 
 def _scores(model: Any, X: Any) -> Any:

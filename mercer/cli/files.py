@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
@@ -51,22 +54,48 @@ def read_with_target(path: Path, target: str | None, ignore: Iterable[str] = ())
     return data
 
 
+def with_decimal_comma(data: Data) -> list[str]:
+    """Return the columns whose first values are numbers like 0,5, which nobody reads as such."""
+    columns = {} if sp.issparse(data.X) else {name: data.X[name][:100] for name in data.X.columns}
+    columns[str(data.target)] = [] if data.y is None else data.y[:100]
+    return [name for name, values in columns.items() if _has_decimal_comma(values)]
+
+
+def _has_decimal_comma(values: Iterable[Any]) -> bool:
+    texts = [value for value in values if value is not None]
+    return bool(texts) and all(
+        isinstance(text, str) and re.fullmatch(r"[-+]?\d+,\d+", text) for text in texts
+    )
+
+
 def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
     """Return a saved model and what was said about it."""
     with said_in_one_line():
         return load(path), inspect(path)
 
 
+def predicted(model: Any, rows: Any, path: Path) -> np.ndarray:
+    """Return the predictions for rows of a file, which may lack columns."""
+    try:
+        return np.asarray(model.predict(rows))
+    except ValueError as error:
+        raise CommandError(f"{path.name}: {error}") from None
+
+
 def writable(path: Path | None, option: str) -> Path | None:
-    """Return a path whose folder exists: better to know before an hour of work than after."""
+    """Return a path that can be written: better to know before an hour of work than after."""
     if path is None:
         return None
     if path.is_dir():
         raise CommandError(f"{option}: {str(path)!r} is a folder: name a file in it", USAGE)
+    if path.exists() and not path.is_file():  # a device would be replaced, not written to
+        raise CommandError(f"{option}: {str(path)!r} is no ordinary file: name another", USAGE)
     if not path.absolute().parent.is_dir():
         raise CommandError(
             f"{option}: the folder {str(path.parent)!r} does not exist: make it first", USAGE
         )
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise CommandError(f"{option}: no right to write in {str(path.parent)!r}", USAGE)
     return path
 
 

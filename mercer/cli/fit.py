@@ -15,17 +15,20 @@ from sklearn.pipeline import Pipeline
 
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
-from mercer.cli.files import read_with_target, writable
+from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import chosen, seconds
-from mercer.cli.problem import Problem, as_problem, split
+from mercer.cli.problem import Problem, as_problem, learnable, split
 from mercer.cli.recipes import RECIPES
+from mercer.cli.scores import estimates, show
 from mercer.cli.screen import Screen, count
 from mercer.io import save
 from mercer.linear import LogisticRegression, Ridge
 from mercer.report import Study, examine, render, write_text
 
 REPORT_SHARE = 0.25  # of the time for what the report computes
+LINEAR_SHARE = 0.1  # of the time for the linear model to compare with
+A_MOMENT = 2.0  # seconds that the scores and a fair rival need, however little time there is
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,10 @@ def fit(options: FitOptions, screen: Screen) -> int:
     _suits(options.model, learn)
     learner = Learner(learn, kernel=kernel, time_limit=limit, seed=options.seed, screen=screen)
     learned = learner.learn(options.model)
-    rivals = _rivals(learn, learned)
-    command = "mercer " + shlex.join(sys.argv[1:])
-    study, ended = _examined(learned, learn, test, rivals, screen, limit, command)
+    study, ended = _examined(learned, learn, test, screen, limit)
     about = _about(options, learn, test, learned, study, screen)
-    _show(study, learned, test, screen)
+    show(study, learned.name, learn.target, screen)
+    screen.say("proof", study.proof.sentence)
     _write(learned, study, about, save_to, report_to, screen)
     screen.result(about)
     return INTERRUPTED if learned.interrupted or ended else 0
@@ -71,7 +73,9 @@ def _read(options: FitOptions, screen: Screen) -> tuple[Problem, Problem]:
     """Return what to learn from and what to test with."""
     with screen.step("read", f"reading {options.data.name}") as said:
         data = read_with_target(options.data, options.target, options.ignore)
-        problem = as_problem(data, options.task)
+        for name in with_decimal_comma(data):
+            screen.note(f"{name!r} is text: write its numbers with a point, 0.5 instead of 0,5")
+        problem = learnable(as_problem(data, options.task))
         size = f"{count(data.X.shape[0], 'row')}, {count(len(data.feature_names), 'column')}"
         said.append(f"{options.data.name}: {size}")
     screen.say("target", problem.about)
@@ -87,11 +91,21 @@ def _read(options: FitOptions, screen: Screen) -> tuple[Problem, Problem]:
 
 def _test_rows(options: FitOptions, problem: Problem) -> Problem:
     data = read_with_target(Path(str(options.test)), problem.target, options.ignore)
+    lacking = [name for name in _names(problem.X) if name not in data.feature_names]
+    if lacking:
+        raise CommandError(
+            f"--test: {options.test} lacks the column {lacking[0]!r} of {options.data.name}; add "
+            f"it, or leave it out of both by --ignore"
+        )
     test = as_problem(data, problem.task)
     if problem.task == "classify" and not set(test.y.tolist()) <= set(problem.y.tolist()):
         unknown = sorted(map(str, set(test.y.tolist()) - set(problem.y.tolist())))
         raise CommandError(f"--test has classes that {options.data.name} has not: {unknown[:3]}")
     return test
+
+
+def _names(X: Any) -> list[str]:
+    return list(getattr(X, "columns", []))  # sparse rows have places, no names
 
 
 def _suits(model: str, problem: Problem) -> None:
@@ -103,52 +117,63 @@ def _suits(model: str, problem: Problem) -> None:
         )
 
 
-def _rivals(learn: Problem, learned: Learned) -> dict[str, Any]:
-    """Return a baseline that does not look at the columns, and a plain linear model."""
-    classify = learn.task == "classify"
-    if classify:
-        labels, counts = np.unique(learn.y, return_counts=True)
-        baseline: Any = DummyClassifier(strategy="prior").fit(learn.X, learn.y)
-        name = f"always {str(labels[counts.argmax()])!r}"
-    else:
-        baseline, name = DummyRegressor().fit(np.zeros((len(learn), 1)), learn.y), "always the mean"
+def _baseline(learn: Problem) -> dict[str, Any]:
+    """Return what does not look at the columns: the most frequent class, or the mean."""
+    rows = np.zeros((len(learn), 1))
+    if learn.task == "regress":
+        return {"always the mean": DummyRegressor().fit(rows, learn.y)}
+    labels, counts = np.unique(learn.y, return_counts=True)
+    name = f"always {str(labels[counts.argmax()])!r}"
+    return {name: DummyClassifier(strategy="prior").fit(rows, learn.y)}
+
+
+def _linear(learn: Problem, learned: Learned, limit: float | None) -> dict[str, Any]:
+    """Return a plain linear model of the same encoded columns."""
     encoder = learned.model[0]
-    linear = LogisticRegression() if classify else Ridge()
+    seconds = None if limit is None else max(LINEAR_SHARE * limit, A_MOMENT)
+    linear = LogisticRegression(time_limit=seconds) if learn.task == "classify" else Ridge()
     linear.fit(encoder.transform(learn.X), learn.y)
-    return {
-        "linear model": Pipeline([("encode", encoder), ("model", linear)]),
-        name: baseline,
-    }
+    return {"linear model": Pipeline([("encode", encoder), ("model", linear)])}
 
 
 def _examined(
-    learned: Learned,
-    learn: Problem,
-    test: Problem,
-    rivals: dict[str, Any],
-    screen: Screen,
-    limit: float | None,
-    command: str,
+    learned: Learned, learn: Problem, test: Problem, screen: Screen, limit: float | None
 ) -> tuple[Study, bool]:
-    """Return all there is to show; Ctrl-C leaves out what takes long."""
+    """Return all there is to show, and whether Ctrl-C left out what takes long."""
     given: dict[str, Any] = {
         "search": learned.search,
-        "rivals": rivals,
         "title": f"{test.target}: {learned.recipe.words}",
-        "command": command,
+        "command": "mercer " + shlex.join(sys.argv[1:]),
         "words": (*learned.words, *screen.notes),
     }
-    budget = None if limit is None else REPORT_SHARE * limit
     with screen.step("test", "looking at the held-out rows") as said:
-        try:
-            train = (learn.X, learn.y)
-            study = examine(learned.model, test.X, test.y, train=train, time_limit=budget, **given)
-            ended = False
-        except KeyboardInterrupt:
-            study = examine(learned.model, test.X, test.y, time_limit=0.1, **given)
-            ended = True
-        said.append(f"on {count(len(test), 'held-out row')}:")
+        study, ended = _looked_at(learned, learn, test, limit, given)
+        part = f"{study.evaluation.n_rows:,} of " if study.evaluation.n_rows < len(test) else ""
+        said.append(f"on {part}{count(len(test), 'held-out row')}:")
     return study, ended
+
+
+def _looked_at(
+    learned: Learned, learn: Problem, test: Problem, limit: float | None, given: dict[str, Any]
+) -> tuple[Study, bool]:
+    try:
+        if not learned.interrupted:
+            return _closely(learned, learn, test, limit, given), False
+    except KeyboardInterrupt:
+        given["words"] = (*given["words"], "interrupted: the scores only")
+    given |= {"rivals": _baseline(learn), "time_limit": A_MOMENT}
+    return examine(learned.model, test.X, test.y, **given), True
+
+
+def _closely(
+    learned: Learned, learn: Problem, test: Problem, limit: float | None, given: dict[str, Any]
+) -> Study:
+    rivals = _linear(learn, learned, limit) | _baseline(learn)
+    seconds = None if limit is None else max(REPORT_SHARE * limit, A_MOMENT)
+    train = (learn.X, learn.y)
+    return examine(
+        learned.model, test.X, test.y, train=train, rivals=rivals, time_limit=seconds, **given
+    )
 
 
 def _about(
@@ -160,10 +185,6 @@ def _about(
     screen: Screen,
 ) -> dict[str, Any]:
     """Return what is kept with the model, and printed for machines."""
-    scores = {
-        name: {score.name: _of(score, name) for score in study.scores}
-        for name in ("model", *_rival_names(study))
-    }
     return {
         "data": str(options.data),
         "target": learn.target,
@@ -175,8 +196,8 @@ def _about(
         "parameters": {k: _plain(v) for k, v in learned.search.best_params_.items()},
         "cross_validated": float(learned.search.best_score_),
         "learned_rows": len(learn),
-        "test_rows": len(test),
-        "scores": scores,
+        "test_rows": int(study.evaluation.n_rows),
+        "scores": estimates(study),
         "proof": {"sentence": study.proof.sentence, "ok": study.proof.ok},
         "notes": list(screen.notes),
         "seconds": {name: round(value, 3) for name, value in screen.seconds.items()},
@@ -192,40 +213,6 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
 
 
-def _rival_names(study: Study) -> list[str]:
-    return list(dict.fromkeys(name for score in study.scores for name in score.rivals))
-
-
-def _of(score: Any, name: str) -> Any:
-    estimate = score.model if name == "model" else score.rivals.get(name)
-    if estimate is None:
-        return None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-
-
-def _show(study: Study, learned: Learned, test: Problem, screen: Screen) -> None:
-    """Print the table of scores and what is proved."""
-    names = {"model": learned.recipe.words, **{name: name for name in _rival_names(study)}}
-    rows = [
-        [words, *(_text(_of(score, name)) for score in study.scores)]
-        for name, words in names.items()
-    ]
-    screen.table(["", *(score.name for score in study.scores)], rows)
-    screen.blank()
-    screen.say("proof", study.proof.sentence)
-
-
-def _text(estimate: Any) -> str:
-    if estimate is None or estimate["value"] is None:
-        return "–"
-    value, low, high = (_digits(estimate[name]) for name in ("value", "low", "high"))
-    return value if low == high else f"{value} ({low}–{high})"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.3f}" if abs(value) <= 1 else f"{value:.4g}"
-
-
 def _write(
     learned: Learned,
     study: Study,
@@ -235,8 +222,9 @@ def _write(
     screen: Screen,
 ) -> None:
     if save_to is not None:
-        save(learned.model, save_to, about=about)
-        screen.say("model", f"{save_to}  (mercer predict {save_to} NEW_ROWS)")
+        with said_in_one_line():
+            save(learned.model, save_to, about=about)
+        screen.say("model", f"{save_to}  (mercer predict {shlex.quote(str(save_to))} NEW_ROWS)")
     if report_to is not None:
         write_text(report_to, render(study))
         screen.say("report", f"{report_to}  (open it in a browser)")

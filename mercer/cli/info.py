@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mercer.cli.files import said_in_one_line
-from mercer.cli.screen import Screen
+from mercer.cli.recipes import RECIPES
+from mercer.cli.scores import interval
+from mercer.cli.screen import Screen, count
 from mercer.io import inspect
+from mercer.report.wording import fixed
 
 
 def info(model_file: Path, screen: Screen) -> int:
@@ -23,14 +26,15 @@ def info(model_file: Path, screen: Screen) -> int:
 
 def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
     about = manifest.get("about") or {}
-    yield "model", f"{manifest['model']} of {', '.join(map(_name, manifest['classes']))}"
+    yield "model", _what(manifest, about)
     for name in ("target", "task", "data", "command"):
         if about.get(name):
             yield name, str(about[name])
     if about.get("classes"):
         yield "classes", ", ".join(map(str, about["classes"]))
     if about.get("parameters"):
-        yield "tuned", ", ".join(f"{k} = {_short(v)}" for k, v in about["parameters"].items())
+        tuned = about["parameters"].items()
+        yield "tuned", ", ".join(f"{k.split('__')[-1]} = {_short(v)}" for k, v in tuned)
     for name, estimate in about.get("scores", {}).get("model", {}).items():
         if estimate:
             yield name, _score(estimate)
@@ -42,12 +46,18 @@ def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "made with", ", ".join(f"{name} {manifest[name]}" for name in libraries)
 
 
-def _name(path: str) -> str:
-    return path.split(".")[-1]
+def _what(manifest: dict[str, Any], about: dict[str, Any]) -> str:
+    """Return the model in words if mercer fit made it, else the classes it consists of."""
+    recipe = RECIPES.get(about.get("task", ""), {}).get(about.get("model", ""))
+    if recipe is not None:
+        rows = f", learned from {count(about['learned_rows'], 'row')}"
+        return f"{about['model']}: {recipe.words}{rows}"
+    names = dict.fromkeys(path.split(".")[-1] for path in manifest["classes"])
+    return f"{manifest['model']} of {', '.join(names)}"
 
 
 def _score(estimate: dict[str, float]) -> str:
-    return f"{estimate['value']:.4g}  ({estimate['low']:.3g} … {estimate['high']:.3g})"
+    return f"{fixed(estimate['value'])}  ({interval(estimate)})"
 
 
 def _short(value: Any) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cli.encode import encoded
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import read
 from mercer.cli.screen import Screen
 from mercer.kernels.names import NAMES
-from mercer.tables import TableEncoder
 from mercer.testing import check_kernel
 
 POINTS = 200  # random points of a check without data
@@ -55,7 +55,7 @@ def _described(kind: type) -> dict[str, Any]:
 def check(text: str, data: Path | None, seed: int, screen: Screen) -> int:
     """Check a kernel on rows; the exit code is 1 if it is none."""
     kernel = kernel_from_text(text)
-    X = _points(data, seed)
+    X = _points(data, seed, screen)
     report = check_kernel(kernel, X)
     if screen.talks:
         print(report)
@@ -72,7 +72,7 @@ def check(text: str, data: Path | None, seed: int, screen: Screen) -> int:
     return 0 if report.ok else 1
 
 
-def _points(data: Path | None, seed: int) -> Any:
+def _points(data: Path | None, seed: int, screen: Screen) -> Any:
     if data is None:
         return np.random.default_rng(seed).normal(size=(POINTS, COLUMNS))
-    return TableEncoder().fit_transform(read(data).X)
+    return encoded(read(data).X, screen)[1]

@@ -10,21 +10,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from mercer.cli.encode import encoded
 from mercer.cli.errors import CommandError
 from mercer.cli.problem import Problem
 from mercer.cli.recipes import AUTO, RECIPES, Recipe
 from mercer.cli.screen import Screen, count, percent
 from mercer.select import KernelSearchCV, tune
-from mercer.tables import TableEncoder
 
 FIRST_ROWS = 1500  # rows of the first, wide search
 SECOND_SHARE = 0.2  # of the time for the second, narrow search on more rows
 TUNING_SHARE = 0.5  # of the time for both
 FIT_SHARE = 0.4  # of the time for the last fit
 FOLDS = 5
+DOUBT = 0.7  # where the time is likely to do for so many of the rows, all are tried
+IN_A_HURRY = 3.0  # seconds for the last fit after Ctrl-C
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,34 +88,37 @@ class Learner:
         """Return the best of the recipes that a name stands for, fitted to all rows."""
         table = RECIPES[self.problem.task]
         names = AUTO[self.problem.task] if model == "auto" else (model,)
-        encoder, Z = self._encoded()
-        searches: list[Search] = []
-        for name in names:
-            searches.append(self._search(name, table[name], Z, len(names)))
-            if self.interrupted:
-                break
+        encoder, Z = encoded(self.problem.X, self.screen)
+        searches = list(self._searches({name: table[name] for name in names}, Z))
+        if self.interrupted:
+            self.screen.note("interrupted: going on with the best found so far")
         best = max(searches, key=lambda s: s.score)
         pipeline = Pipeline([("encode", encoder), *self._fit(best, Z)])
         words = tuple(self._words(searches, best))
         return Learned(best.name, best.recipe, pipeline, best.search, words, self.interrupted)
 
-    def _encoded(self) -> tuple[TableEncoder, Any]:
-        with self.screen.step("columns", "encoding the columns") as said:
-            encoder = TableEncoder()
-            Z = encoder.fit_transform(self.problem.X)
-            said += encoder.describe()
-        return encoder, Z
-
     # ------------------------------------------------------------ tuning
+    def _searches(self, recipes: dict[str, Recipe], Z: Any) -> Iterator[Search]:
+        """Yield a search for each recipe; too slow a one, or Ctrl-C, takes none of the others."""
+        found = False
+        for name, recipe in recipes.items():
+            try:
+                yield self._search(name, recipe, Z, len(recipes))
+                found = True
+            except TimeoutError:
+                self.screen.note(f"no candidate of the model {name!r} could be scored in time")
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                self.interrupted = True
+            if self.interrupted:
+                return
+        if not found:
+            raise CommandError("no model could be tuned in time: raise --time-limit")
+
     def _search(self, name: str, recipe: Recipe, Z: Any, rivals: int) -> Search:
         with self.screen.step("tune", "") as said:
-            try:
-                search, n_rows = self._two_searches(recipe, Z, rivals)
-            except TimeoutError:
-                raise CommandError(
-                    f"no candidate of the model {name!r} could be scored in time: raise "
-                    f"--time-limit, or take another --model"
-                ) from None
+            search, n_rows = self._two_searches(recipe, Z, rivals)
             said.append(self._found(name, search, n_rows))
         return Search(name, recipe, search, n_rows)
 
@@ -183,33 +188,32 @@ class Learner:
         if self.problem.task == "regress":
             return KFold(min(FOLDS, len(y)), shuffle=True, random_state=self.seed)
         smallest = int(np.unique(y, return_counts=True)[1].min())
-        kind = StratifiedKFold if smallest > 1 else KFold
         n = min(FOLDS, max(smallest, 2))
-        return kind(n, shuffle=True, random_state=self.seed)
+        return StratifiedKFold(n, shuffle=True, random_state=self.seed)
 
     def _sample(self, size: int) -> np.ndarray:
-        """Return the rows of a sample, every class with its share."""
-        n = len(self.problem)
+        """Return the rows of a sample, every class with its share, and one in each fold."""
+        n, y = len(self.problem), self.problem.y
         if size >= n:
             return np.arange(n)
-        labels = self.problem.y if self.problem.task == "classify" else None
-        if labels is not None and np.unique(labels, return_counts=True)[1].min() * size < 2 * n:
-            labels = None  # too rare a class to be in every sample
-        rows, _ = train_test_split(
-            np.arange(n), train_size=size, random_state=self.seed, stratify=labels
-        )
-        return np.sort(rows)
+        strata = np.unique(y, return_inverse=True)[1] if self.problem.task == "classify" else y * 0
+        order = np.random.default_rng(self.seed).permutation(n)
+        parts = [order[strata[order] == stratum] for stratum in np.unique(strata)]
+        return np.sort(np.concatenate([p[: max(round(size / n * len(p)), FOLDS)] for p in parts]))
 
     # ------------------------------------------------------------ the last fit
     def _fit(self, best: Search, Z: Any) -> list[tuple[str, Any]]:
         """Return the fitted steps behind the encoder."""
         with self.screen.step("fit", "fitting to all rows") as said:
             steps, rows = self._steps(best)
-            with self.screen.noting():  # the report repeats them
-                pipeline = Pipeline(steps).fit(Z[rows], self.problem.y[rows])
-            estimator = pipeline[-1]
-            said.append(_fitted(estimator, len(rows)))
-        self.interrupted |= getattr(estimator, "status_", "") == "interrupted"
+            try:
+                with self.screen.noting():  # the report repeats them
+                    pipeline = Pipeline(steps).fit(Z[rows], self.problem.y[rows])
+            except KeyboardInterrupt:  # what tuning left is a model too
+                self.interrupted, rows = True, np.arange(best.n_rows)
+                pipeline = Pipeline([("model", best.search.best_estimator_)])
+            said.append(_fitted(pipeline[-1], len(rows)))
+        self.interrupted |= getattr(pipeline[-1], "status_", "") == "interrupted"
         return list(pipeline.steps)
 
     def _steps(self, best: Search) -> tuple[list[tuple[str, Any]], np.ndarray]:
@@ -218,22 +222,37 @@ class Learner:
         estimator = recipe.estimator(self.kernel, self.seed)
         estimator.set_params(**best.search.best_params_)
         self._set(estimator, "probability", True)
-        if self.time_limit is not None:
-            self._set(estimator, "time_limit", FIT_SHARE * self.time_limit)
-        if recipe.most_rows is None or n <= recipe.most_rows:
+        self._set(estimator, "time_limit", self._seconds_to_fit())
+        most = min(self._fittable(best), recipe.most_rows or n)
+        if n <= most:
             return [("model", estimator)], np.arange(n)
-        if recipe.beyond is not None:
+        if recipe.beyond is not None and not self.interrupted:
             steps = recipe.beyond(estimator, self.seed)
             self.screen.note(
                 f"{n:,} rows are many for a {recipe.words}: its function is sought in the span of "
                 f"{steps[0][1].n_components:,} of them, which is an approximation"
             )
             return steps, np.arange(n)
+        rows = self._sample(most)
         self.screen.note(
-            f"fitted to {recipe.most_rows:,} of {n:,} rows: a {recipe.words} of all would take too "
-            f"long; --model svm takes them all"
+            f"fitted to {len(rows):,} of {n:,} rows: a {recipe.words} of all would take too long"
         )
-        return [("model", estimator)], self._sample(recipe.most_rows)
+        return [("model", estimator)], rows
+
+    def _fittable(self, best: Search) -> int:
+        """Return how many rows the last fit has the time for, by what the fit of tuning took."""
+        n, seconds = len(self.problem), self._seconds_to_fit()
+        if seconds is None or best.n_rows >= n:
+            return n
+        growth = (seconds / max(best.search.refit_time_, 1e-3)) ** (1 / best.recipe.growth)
+        return (
+            n if growth * best.n_rows > DOUBT * n else max(int(growth * best.n_rows), best.n_rows)
+        )
+
+    def _seconds_to_fit(self) -> float | None:
+        """Return the time for the last fit: little after Ctrl-C, but a model is wanted."""
+        seconds = None if self.time_limit is None else FIT_SHARE * self.time_limit
+        return min(seconds or IN_A_HURRY, IN_A_HURRY) if self.interrupted else seconds
 
     @staticmethod
     def _set(estimator: Any, name: str, value: Any) -> None:

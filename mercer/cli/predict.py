@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.cli.errors import MODEL, USAGE, CommandError
-from mercer.cli.files import read_model, said_in_one_line, writable, write_frames
+from mercer.cli.files import predicted, read_model, said_in_one_line, writable, write_frames
 from mercer.cli.options import chosen
 from mercer.cli.screen import Screen, count
 from mercer.datasets import read_batches
@@ -65,18 +65,11 @@ def _answers(model: Any, options: PredictOptions) -> Iterator[Any]:
     for rows in read_batches(options.data, rows=BLOCK):
         rows = _as_wide_as(model, rows)
         columns = {name: _column(rows, name) for name in options.keep}
-        columns["prediction"] = _predicted(model, rows)
+        columns["prediction"] = predicted(model, rows, options.data)
         if options.proba:
             P = np.asarray(model.predict_proba(rows))
             columns |= {f"p_{c}": P[:, k] for k, c in enumerate(model.classes_)}
         yield pl.DataFrame(columns)
-
-
-def _predicted(model: Any, rows: Any) -> np.ndarray:
-    try:
-        return np.asarray(model.predict(rows))
-    except ValueError as error:  # columns that are not there
-        raise CommandError(str(error)) from None
 
 
 def _as_wide_as(model: Any, rows: Any) -> Any:

@@ -12,10 +12,11 @@ from sklearn.utils import _safe_indexing
 from mercer.cli.errors import CommandError
 from mercer.cli.screen import count, percent
 from mercer.datasets import Data
+from mercer.report.wording import called
 
 FEW = 20  # whole numbers with at most so many values are taken as classes
 MANY = 100  # more classes than this are no classes, but names
-ROWS_OF_A_CLASS = 2  # one to learn from, one to be tested with
+ROWS_OF_A_CLASS = 3  # of two classes at least: one to be tested with, two for two folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class Problem:
             return f"{self.target}: numbers from {low:.4g} to {high:.4g}, median {middle:.4g}"
         labels, counts = np.unique(self.y, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        shares = [f"{labels[i]} {percent(counts[i] / len(self))}" for i in order[:4]]
+        shares = [f"{called(labels[i])} {percent(counts[i] / len(self))}" for i in order[:4]]
         more = f" and {len(labels) - 4} more" if len(labels) > 4 else ""
         return f"{self.target}: {len(labels)} classes ({', '.join(shares)}{more})"
 
@@ -61,7 +62,7 @@ def as_problem(data: Data, task: str = "auto") -> Problem:
         task, why = _task_of(y, target)
         notes += [why] if why else []
     y = _numbers(y, target) if task == "regress" else _labels(y)
-    return _checked(Problem(X, y, target, task, tuple(notes)))
+    return Problem(X, y, target, task, tuple(notes))
 
 
 def _present(data: Data) -> tuple[Any, np.ndarray]:
@@ -129,8 +130,8 @@ def _labels(y: np.ndarray) -> np.ndarray:
     return np.array([str(v) for v in y])
 
 
-def _checked(problem: Problem) -> Problem:
-    """Refuse targets from which nothing can be learned."""
+def learnable(problem: Problem) -> Problem:
+    """Return the rows that can be learned from; refuse targets from which nothing can."""
     values, counts = np.unique(problem.y, return_counts=True)
     if len(values) == 1:
         raise CommandError(
@@ -139,13 +140,18 @@ def _checked(problem: Problem) -> Problem:
         )
     if problem.task == "regress":
         return problem
-    if len(values) > MANY or len(values) > len(problem) / 2:
+    if len(values) > MANY or len(values) > max(2, len(problem) / 2):
         raise CommandError(
             f"the target {problem.target!r} has {len(values):,} different values in "
             f"{len(problem):,} rows: that is a name or a quantity, not a class; choose another "
             f"--target{', or --task regress' if problem.y.dtype.kind in 'iu' else ''}"
         )
-    return _without_rare(problem, values[counts < ROWS_OF_A_CLASS])
+    if np.sort(counts)[-2] < ROWS_OF_A_CLASS:
+        raise CommandError(
+            f"{count(len(problem), 'row')} with a target are too few: two classes need "
+            f"{ROWS_OF_A_CLASS} rows each, one to be tested with, two to learn from"
+        )
+    return _without_rare(problem, values[counts < 2])
 
 
 def _without_rare(problem: Problem, rare: np.ndarray) -> Problem:
@@ -154,7 +160,7 @@ def _without_rare(problem: Problem, rare: np.ndarray) -> Problem:
     kept = problem.take(np.flatnonzero(~np.isin(problem.y, rare)))
     names = ", ".join(map(str, rare[:3])) + (" …" if len(rare) > 3 else "")
     note = f"{count(len(rare), 'class', 'classes')} with a single row left out: {names}"
-    return _checked(replace(kept, notes=(*kept.notes, note)))
+    return replace(kept, notes=(*kept.notes, note))
 
 
 def split(problem: Problem, share: float, seed: int) -> tuple[Problem, Problem]:
@@ -164,6 +170,9 @@ def split(problem: Problem, share: float, seed: int) -> tuple[Problem, Problem]:
     labels = problem.y if problem.task == "classify" else None
     held_out = max(round(share * n), 1 if labels is None else len(np.unique(labels)))
     if n - held_out < (2 if labels is None else len(np.unique(labels))):
-        raise CommandError(f"{count(n, 'row')} with a target are too few to hold some out")
+        raise CommandError(
+            f"{count(n, 'row')} with a target are too few to hold {held_out} out: get more rows"
+            f"{', or lower --test-size' if share > 0.3 else ''}"
+        )
     learn, test = train_test_split(rows, test_size=held_out, random_state=seed, stratify=labels)
     return problem.take(np.sort(learn)), problem.take(np.sort(test))

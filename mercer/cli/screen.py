@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 NAME = 10  # columns for the name of a step
-LINES = 5  # of a step; the report has them all
+LINES = 8  # of a step; the report has them all
 
 
 class Screen:
@@ -73,15 +73,19 @@ class Screen:
         self._line(name, text, None)
 
     def _line(self, name: str, text: str, seconds: float | None) -> None:
-        spent = f"  [dim]{seconds:.2g} s[/]" if seconds is not None and seconds > 0.05 else ""
-        self._print(name, "cyan", escape(text) + spent, self.console)
+        spent = "" if seconds is None or seconds < 0.1 else duration(seconds)
+        self._print(name, "cyan", escape(text), self.console, spent)
 
-    def _print(self, name: str, color: str, text: str, console: Console) -> None:
+    def _print(self, name: str, color: str, text: str, console: Console, spent: str = "") -> None:
         if self.talks:
-            line = Table.grid(padding=(0, 1, 0, 1))
+            line = Table.grid(padding=(0, 1, 0, 0))
             line.add_column(width=NAME, style=color, no_wrap=True)
             line.add_column(overflow="fold")
-            line.add_row(name, text)
+            cells = [name, " ".join(text.split())]
+            if spent:
+                line.add_column(style="dim", no_wrap=True)
+                cells.append(f" {spent}")
+            line.add_row(*cells)
             console.print(line)
 
     def blank(self) -> None:
@@ -137,6 +141,13 @@ def plain(value: Any) -> Any:
 def count(n: int, noun: str, many: str = "") -> str:
     """Return "1 row" or "2,000 rows"."""
     return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return "0.4 s", "12 s" or "3 min"."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def percent(value: float) -> str:

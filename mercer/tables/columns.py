@@ -182,7 +182,7 @@ def _by_level(column: Column, parse: Any) -> tuple[np.ndarray, int]:
     parsed = np.array([parse(level) for level in column.levels] + [np.nan])
     unread = np.isnan(parsed)
     unread[-1] = False
-    unread[:-1] &= [not is_blank(level) for level in column.levels]
+    unread[:-1] &= np.array([not is_blank(level) for level in column.levels], dtype=bool)
     return parsed[column.values], int(unread[column.values].sum())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import NamedTuple
 
@@ -22,6 +23,17 @@ class Ended(NamedTuple):
     err: str
 
 
+def ended(*words) -> int:
+    """Run ``mercer …`` in this process; return its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["mercer", *map(str, words)])
+        try:
+            main()
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else int(bool(end.code))
+    return 0
+
+
 @pytest.fixture
 def mercer(capsys, monkeypatch, tmp_path):
     """Run ``mercer …`` in a temporary folder."""
@@ -29,14 +41,8 @@ def mercer(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["mercer", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(bool(end.code))
-        out, err = capsys.readouterr()
-        return Ended(code, out, err)
+        code = ended(*words)
+        return Ended(code, *capsys.readouterr())
 
     return run
 
@@ -69,3 +75,28 @@ def table(mixed, tmp_path):
     path = tmp_path / "people.csv"
     mixed.write_csv(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def fitted_once(mixed, tmp_path_factory):
+    """A model for ``risk``, fitted once for all tests."""
+    folder = tmp_path_factory.mktemp("fitted")
+    mixed.write_csv(folder / "people.csv")
+    words = (
+        "-t",
+        "risk",
+        "--model",
+        "svm",
+        "--no-report",
+        "-q",
+        "--save",
+        folder / "people.mercer",
+    )
+    assert ended("fit", folder / "people.csv", *words) == 0
+    return folder / "people.mercer"
+
+
+@pytest.fixture
+def model(fitted_once, table, tmp_path):
+    """A saved model for ``risk``, beside the table."""
+    return shutil.copy(fitted_once, tmp_path / "people.mercer")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -16,13 +13,6 @@ pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
-
-
-@pytest.fixture
-def model(mercer, table):
-    """A saved model for ``risk``."""
-    assert mercer("fit", table, "-t", "risk", "--model", "svm", "--no-report", "-q").code == 0
-    return table.parent / "people.mercer"
 
 
 # ---------------------------------------------------------------- predict
@@ -153,31 +143,3 @@ def test_help_names_every_command_and_loads_no_numerical_library():
 
 def test_the_version():
     assert library.__version__ in run("--version").stdout
-
-
-def test_ctrl_c_keeps_the_best_model_so_far(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 12))
-    y = np.where(np.sin(X[:, 0] * 2) + X[:, 1] * X[:, 2] + rng.normal(0, 0.3, 6000) > 0, "a", "b")
-    pl.DataFrame(X).with_columns(y=pl.Series(y)).write_csv(tmp_path / "big.csv")
-    words = ["fit", "big.csv", "-t", "y", "--model", "svm", "--time-limit", "10m"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mercer", *words],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert process.stdout is not None
-    for line in process.stdout:  # the columns are encoded: tuning begins
-        if line.startswith("columns"):
-            break
-    time.sleep(4.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, out + err
-    if "no candidate" not in err:
-        model = library.load(tmp_path / "big.mercer")
-        assert np.mean(model.predict(pl.DataFrame(X)) == y) > 0.6
-        assert "interrupted" in out

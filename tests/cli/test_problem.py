@@ -8,7 +8,7 @@ import pytest
 pl = pytest.importorskip("polars")
 
 from mercer.cli.errors import CommandError  # noqa: E402
-from mercer.cli.problem import as_problem, split  # noqa: E402
+from mercer.cli.problem import as_problem, learnable, split  # noqa: E402
 from mercer.datasets import Data  # noqa: E402
 
 
@@ -47,11 +47,13 @@ def test_a_given_task_wins():
         ([f"n{i}" for i in range(500)] * 2, "auto", "500 different values in 1,000 rows"),
         (["a", "b", "c", "d"], "auto", "4 different values in 4 rows"),
         (["a", "b"] * 5, "regress", "has the value 'a'"),
+        (["a", "b"], "auto", "2 rows with a target are too few"),
+        (["a", "a", "a", "b", "b"], "auto", "5 rows with a target are too few"),
     ],
 )
 def test_a_target_that_cannot_be_learned_is_refused(y, task, message):
     with pytest.raises(CommandError, match=message):
-        as_problem(data(np.array(y, dtype=object)), task)
+        learnable(as_problem(data(np.array(y, dtype=object)), task))
 
 
 def test_rows_without_a_target_are_left_out_and_it_is_said():
@@ -63,7 +65,7 @@ def test_rows_without_a_target_are_left_out_and_it_is_said():
 
 
 def test_a_class_with_one_row_is_left_out_and_it_is_said():
-    problem = as_problem(data(["a", "a", "b", "b", "b", "c"]))
+    problem = learnable(as_problem(data(["a", "a", "a", "b", "b", "b", "c"])))
     assert set(problem.y) == {"a", "b"}
     assert "1 class with a single row left out: c" in problem.notes
 
@@ -77,6 +79,11 @@ def test_every_class_is_in_both_parts_and_no_row_twice():
     assert len(test) == 20
     again = split(as_problem(data(y)), 0.2, seed=0)[1]
     assert again.X["x"].to_list() == test.X["x"].to_list()
+
+
+def test_rows_to_be_judged_may_be_of_one_class_or_of_a_rare_one():
+    assert as_problem(data(["a"])).y.tolist() == ["a"]
+    assert as_problem(data(["a", "a", "b", "b", "b", "c"])).y.tolist() == list("aabbbc")
 
 
 def test_too_few_rows_to_split():

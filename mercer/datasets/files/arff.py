@@ -38,7 +38,7 @@ def read(source: Source) -> Table:
     attributes = _header(lines, source)
     rows = [_row(words, attributes, source, n) for n, words in lines if _is_row(words)]
     if not rows:
-        raise DataError(f"{str(source.path)!r} has attributes and no rows: nothing to learn from")
+        raise DataError(f"{str(source.path)!r} has attributes and no rows: give a file with rows")
     return Table(_frame(rows, attributes, source))
 
 

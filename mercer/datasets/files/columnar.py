@@ -19,7 +19,7 @@ def read(source: Source) -> Table:
     """Read a whole file."""
     frame = _try(source, lambda: _scan(source).collect())
     if not frame.height:
-        raise DataError(f"{str(source.path)!r} has columns and no rows: nothing to learn from")
+        raise DataError(f"{str(source.path)!r} has columns and no rows: give a file with rows")
     return Table(typed(plain(frame)))
 
 

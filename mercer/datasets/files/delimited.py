@@ -74,7 +74,7 @@ def _words(source: Source, layout: Layout, size: int) -> Iterator[Any]:
         yield tidy(frame)
     if is_empty:
         what = "a header and no rows" if layout.has_header else "no rows"
-        raise DataError(f"{str(source.path)!r} has {what}: there is nothing to learn from")
+        raise DataError(f"{str(source.path)!r} has {what}: give a file with rows")
 
 
 class _Block(NamedTuple):

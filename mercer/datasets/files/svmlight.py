@@ -81,7 +81,7 @@ def _parse(stream: Any, source: Source, zero_based: Any) -> tuple[Any, np.ndarra
 
 def _refuse_empty(X: Any, source: Source) -> None:
     if not X.shape[0]:
-        raise DataError(f"{str(source.path)!r} has no rows: there is nothing to learn from")
+        raise DataError(f"{str(source.path)!r} has no rows: give a file with rows")
 
 
 def _whole_numbers(y: np.ndarray) -> np.ndarray:

@@ -1,0 +1,129 @@
+"""Ctrl-C: a model if there is one, one line if there is none, and never half a file."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pl = pytest.importorskip("polars")
+
+import mercer as library  # noqa: E402
+from mercer.cli import fit as fitting  # noqa: E402
+from mercer.cli import learn as learning  # noqa: E402
+
+
+def interrupts(*given, **named):
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A model and a page of an earlier run."""
+    for name in ("people.mercer", "people.report.html"):
+        (tmp_path / name).write_text("old", encoding="utf-8")
+    return tmp_path
+
+
+def test_before_there_is_a_model_nothing_is_touched(mercer, table, old, monkeypatch):
+    monkeypatch.setattr(learning, "tune", interrupts)
+    ended = mercer("fit", table, "-t", "risk")
+    assert ended.code == 130
+    assert ended.err.strip() == "mercer: interrupted before there was a result"
+    assert (old / "people.mercer").read_text(encoding="utf-8") == "old"
+    assert (old / "people.report.html").read_text(encoding="utf-8") == "old"
+
+
+def test_a_second_search_that_is_interrupted_leaves_the_first(mercer, table, mixed, monkeypatch):
+    tune, found = learning.tune, []
+
+    def once(*given, **named):
+        found.append(tune(*given, **named) if not found else interrupts())
+        return found[-1]
+
+    monkeypatch.setattr(learning, "tune", once)
+    ended = mercer("fit", table, "-t", "risk", "--ignore", "cost", "--time-limit", "20s")
+    assert ended.code == 130
+    assert "best found so far" in ended.err
+    assert np.mean(library.load("people.mercer").predict(mixed) == mixed["risk"].to_numpy()) > 0.85
+
+
+def test_the_model_of_tuning_stands_in_for_the_last_fit(mercer, table, mixed, monkeypatch):
+    monkeypatch.setattr(learning.Pipeline, "fit", interrupts)
+    words = ("-t", "risk", "--ignore", "cost", "--model", "svm", "--time-limit", "20s")
+    assert mercer("fit", table, *words).code == 130
+    assert np.mean(library.load("people.mercer").predict(mixed) == mixed["risk"].to_numpy()) > 0.85
+
+
+def test_an_interrupted_report_has_the_scores(mercer, table, monkeypatch):
+    monkeypatch.setattr(fitting, "_linear", interrupts)
+    ended = mercer("fit", table, "-t", "risk", "--model", "bayes")
+    assert ended.code == 130
+    assert "accuracy" in ended.out
+    assert "people.csv" in (table.parent / "people.report.html").read_text(encoding="utf-8")
+    assert library.load("people.mercer").predict(pl.read_csv(table)).shape == (240,)
+
+
+def test_a_signal_ends_a_long_run(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 12))
+    y = np.where(np.sin(X[:, 0] * 2) + X[:, 1] * X[:, 2] + rng.normal(0, 0.3, 6000) > 0, "a", "b")
+    pl.DataFrame(X).with_columns(y=pl.Series(y)).write_csv(tmp_path / "big.csv")
+    words = ["fit", "big.csv", "-t", "y", "--model", "svm", "--time-limit", "10m"]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "mercer", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("columns"):  # tuning comes next
+        assert process.poll() is None
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert not list(tmp_path.glob("*.part"))
+    if "before there was a result" not in err:
+        assert np.mean(library.load(tmp_path / "big.mercer").predict(pl.DataFrame(X)) == y) > 0.6
+
+
+# ---------------------------------------------------------------- too little time
+def test_a_model_that_takes_too_long_leaves_the_other(mercer, table, monkeypatch):
+    search = learning.Learner._search
+
+    def slow(self, name, *given):
+        if name == "svm":
+            raise TimeoutError
+        return search(self, name, *given)
+
+    monkeypatch.setattr(learning.Learner, "_search", slow)
+    ended = mercer("fit", table, "-t", "risk", "--no-report", "--time-limit", "20s")
+    assert ended.code == 0
+    assert "no candidate of the model 'svm' could be scored in time" in ended.err
+    assert type(library.load("people.mercer")[-1]).__name__ == "LogisticRegression"
+
+
+def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mercer, table, monkeypatch):
+    wide = learning.Learner._wide
+
+    def slow(self, *given):
+        search = wide(self, *given)
+        search.refit_time_ = 10.0  # as if 60 rows took it
+        return search
+
+    monkeypatch.setattr(learning, "FIRST_ROWS", 60)
+    monkeypatch.setattr(learning, "SECOND_SHARE", 1e-9)
+    monkeypatch.setattr(learning.Learner, "_wide", slow)
+    words = ("-t", "risk", "--model", "svm", "--no-report", "--time-limit", "100s")
+    ended = mercer("fit", table, *words)
+    assert ended.code == 0
+    rows = int(60 * (0.4 * 100 / 10.0) ** (1 / 2.2))  # a power of the rows, as the recipe says
+    assert f"fitted to {rows} of 192 rows" in ended.err or f"fitted to {rows + 1} of" in ended.err
+    assert "proved optimal" in ended.out
