@@ -81,10 +81,12 @@ class ProvedEstimator(Reporting, BaseEstimator):
         certificate = getattr(self, "certificate_", None)
         if certificate is None:
             return ""
-        verdict = "proved" if certificate.ok else "NOT proved"
-        line = f"{verdict}: {certificate.kind} {certificate.value:.2g}"
+        line = f"{escape(certificate.kind)} {certificate.value:.2g}"
         table = certificate._repr_html_()
-        return f"<details><summary>{escape(line)}</summary>{table}</details>"
+        return (
+            f'<details style="margin:6px 0"><summary style="cursor:pointer">'
+            f"{_SEAL[certificate.ok]} {line}</summary>{table}</details>"
+        )
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; warn if it does not hold."""
@@ -93,6 +95,13 @@ class ProvedEstimator(Reporting, BaseEstimator):
         if not solution.status.ok:
             name = type(self).__name__
             warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
+
+
+# green and red that can be read on white and on black
+_SEAL = {
+    True: '<b style="color:#1f9d61">✓ proved</b>:',
+    False: '<b style="color:#e0533d">✗ NOT proved</b>:',
+}
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProvedEstimator):

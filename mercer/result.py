@@ -193,13 +193,26 @@ def text_table(title: str, rows: Any, about: str = "") -> str:
     return "\n".join(lines + [f"  {name:<{width}}  {value}" for name, value in rows])
 
 
+# inherits letters and colours from the notebook, so that it is at home in light and dark
+TABLE_STYLE = (
+    ".mercer-table{max-width:100%;overflow-x:auto;font-size:.92em;line-height:1.45}"
+    ".mercer-table table{border-collapse:collapse;border:0;margin:4px 0 8px}"
+    ".mercer-table caption{caption-side:top;text-align:left;padding:2px 0 6px;color:inherit}"
+    ".mercer-table tr{background:none!important}"
+    ".mercer-table :is(th,td){text-align:left!important;vertical-align:top;padding:3px 20px 3px 0;"
+    "border:0;border-top:1px solid rgba(128,128,128,.3);max-width:60em}"
+    ".mercer-table th{font-weight:500;opacity:.75;white-space:nowrap}"
+)
+
+
 def html_table(title: str, rows: Any, about: str = "") -> str:
     """Return the same table for a notebook."""
     body = "".join(
-        f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(v)}</td></tr>"
-        for n, v in rows
+        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows
     )
-    return f"<table><caption><b>{escape(title)}</b> {escape(about)}</caption>{body}</table>"
+    caption = f"<caption><b>{escape(title)}</b> {escape(about)}</caption>"
+    style = f"<style>{TABLE_STYLE}</style>"
+    return f'<div class="mercer-table">{style}<table>{caption}{body}</table></div>'
 
 
 _PLAIN = {float, int, str, bool, type(None)}

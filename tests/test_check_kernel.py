@@ -165,7 +165,7 @@ def test_the_report_prints_as_a_table():
 
 def test_the_report_shows_itself_in_a_notebook():
     page = check_kernel(Sigmoid(), X)._repr_html_()
-    assert page.startswith("<table>")
+    assert "<table>" in page
     assert "positive semidefinite" in page
 
 

@@ -121,7 +121,7 @@ def test_a_failed_proof_says_so():
 
 def test_a_certificate_shows_itself_in_a_notebook():
     page = Certificate("a < b", 0.0, 1.0, "<script>", {"x": "<b>"})._repr_html_()
-    assert page.startswith("<table>")
+    assert "<table>" in page
     assert "a &lt; b" in page
     assert "<script>" not in page
     assert "<b>" not in page.split("</caption>")[1]

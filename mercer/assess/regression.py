@@ -79,8 +79,8 @@ class RegressionEvaluation:
         Share of the variance that is explained, root mean square, mean absolute and largest error.
     residual_quantiles : dict of float to float
         Residuals y − p below which 0, 5, 25, 50, 75, 95 and 100 % of the rows lie.
-    residuals : array of shape (n,)
-        y − p.
+    y, prediction, residuals : array of shape (n,)
+        The targets y, what was predicted, p, and y − p.
     notes : tuple of str
         What is undefined, and why; how the targets were read.
     n_rows : int
@@ -121,6 +121,16 @@ class RegressionEvaluation:
             notes=notes,
             _rows=rows,
         )
+
+    @property
+    def y(self) -> np.ndarray:
+        """The targets, shape (n,)."""
+        return self._rows.y
+
+    @property
+    def prediction(self) -> np.ndarray:
+        """What was predicted, shape (n,)."""
+        return self._rows.prediction
 
     def interval(self, name: str, level: float = 0.95) -> Interval:
         """Return a confidence interval of "r2", "rmse" or "mae".

@@ -46,8 +46,8 @@ def evaluate(
     if screen.talks and problem.task == "regress":
         screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
     if report is not None:
-        command = "mercer " + shlex.join(sys.argv[1:])
-        write_report(model, report, problem.X, y, command=command, title=problem.target)
+        given = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
+        write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **given)
         screen.say("report", f"{report}  (open it in a browser)")
     screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
     return 0

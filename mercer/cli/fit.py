@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
-from mercer.cli.learn import Learned, Learner
+from mercer.cli.learn import Learned, Learner, score_of
 from mercer.cli.options import chosen, seconds
 from mercer.cli.problem import Problem, as_problem, learnable, split
 from mercer.cli.recipes import RECIPES
@@ -142,7 +142,8 @@ def _examined(
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     given: dict[str, Any] = {
         "search": learned.search,
-        "title": f"{test.target}: {learned.recipe.words}",
+        "title": f"Predicting {test.target}: {learned.recipe.words}",
+        "row_numbers": test.numbers,
         "command": "mercer " + shlex.join(sys.argv[1:]),
         "words": (*learned.words, *screen.notes),
     }
@@ -194,7 +195,7 @@ def _about(
         "ignore": list(options.ignore),
         "model": learned.name,
         "parameters": {k: _plain(v) for k, v in learned.search.best_params_.items()},
-        "cross_validated": float(learned.search.best_score_),
+        "cross_validated": score_of(learned.search),
         "learned_rows": len(learn),
         "test_rows": int(study.evaluation.n_rows),
         "scores": estimates(study),

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from mercer.cli.choice import smoothest
 from mercer.cli.encode import encoded
 from mercer.cli.errors import CommandError
 from mercer.cli.problem import Problem
@@ -57,7 +58,12 @@ class Search:
 
     @property
     def score(self) -> float:
-        return float(self.search.best_score_)
+        return score_of(self.search)
+
+
+def score_of(search: KernelSearchCV) -> float:
+    """Return the mean score over the folds of the candidate that was taken."""
+    return float(search.cv_results_["mean_test_score"][search.best_index_])
 
 
 class Learner:
@@ -83,6 +89,9 @@ class Learner:
         self.problem, self.kernel, self.seed, self.screen = problem, kernel, seed, screen
         self.time_limit = time_limit
         self.interrupted = False
+        self.more_rows = (
+            0  # of the narrow search of the first recipe: others are judged by them too
+        )
 
     def learn(self, model: str) -> Learned:
         """Return the best of the recipes that a name stands for, fitted to all rows."""
@@ -132,13 +141,14 @@ class Learner:
         if search.status_ != "complete" or len(rows) == len(self.problem):
             return search, len(rows)
         grid, tried = _around(search), len(search.cv_results_["params"])
-        more = self._affordable(len(rows), seconds / tried, grid, recipe.growth)
+        more = self.more_rows or self._affordable(len(rows), seconds / tried, grid, recipe.growth)
         if more < 2 * len(rows):
             return search, len(rows)
+        self.more_rows = more
         left = None if budget is None else max(budget - (time.monotonic() - begun), 0.1)
         first, rows = len(rows), self._sample(more)
         try:
-            finer = self._narrow(search.estimator, grid, Z[rows], self.problem.y[rows], left)
+            finer = self._grid(search.estimator, grid, Z[rows], self.problem.y[rows], left)
         except TimeoutError:  # the machine was slower than it seemed
             return search, first
         except KeyboardInterrupt:
@@ -169,20 +179,26 @@ class Learner:
     def _wide(self, recipe: Recipe, Z: Any, y: Any, limit: float | None) -> KernelSearchCV:
         estimator = recipe.estimator(self.kernel, self.seed)
         if recipe.grid is not None:
-            return self._narrow(estimator, dict(recipe.grid), Z, y, limit)
+            return self._grid(estimator, dict(recipe.grid), Z, y, limit, smoothest)
         with _calm():
-            return tune(
-                estimator, Z, y, cv=self._folds(y), time_limit=limit, progress=self.screen.bar
-            )
+            return tune(estimator, Z, y, refit=smoothest, **self._how(y, limit))
 
-    def _narrow(
-        self, estimator: Any, grid: dict[str, list[Any]], Z: Any, y: Any, limit: float | None
+    def _grid(
+        self,
+        estimator: Any,
+        grid: dict[str, list[Any]],
+        Z: Any,
+        y: Any,
+        limit: float | None,
+        refit: Any = True,
     ) -> KernelSearchCV:
-        search = KernelSearchCV(
-            estimator, grid, cv=self._folds(y), time_limit=limit, progress=self.screen.bar
-        )
+        search = KernelSearchCV(estimator, grid, refit=refit, **self._how(y, limit))
         with _calm():
             return search.fit(Z, y)
+
+    def _how(self, y: np.ndarray, limit: float | None) -> dict[str, Any]:
+        """Return what all searches have in common."""
+        return {"cv": self._folds(y), "time_limit": limit, "progress": self.screen.bar}
 
     def _folds(self, y: np.ndarray) -> Any:
         if self.problem.task == "regress":
@@ -265,7 +281,7 @@ class Learner:
         part = "" if n_rows == len(self.problem) else f" on {n_rows:,} rows"
         tried = count(len(search.cv_results_["params"]), "candidate")
         ended = {"complete": "", "time_limit": " (out of time)", "interrupted": " (interrupted)"}
-        score = self._score(search.best_score_)
+        score = self._score(score_of(search))
         return f"{name}: {tried}{part}{ended[search.status_]}; {best}: {score}"
 
     def _score(self, value: float) -> str:

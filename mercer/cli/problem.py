@@ -23,13 +23,15 @@ ROWS_OF_A_CLASS = 3  # of two classes at least: one to be tested with, two for t
 class Problem:
     """Rows with targets, none missing.
 
-    ``y`` holds the labels, or float64 numbers for regression.
+    ``y`` holds the labels, or float64 numbers for regression; ``numbers`` counts the rows of the
+    file from 1.
     """
 
     X: Any
     y: np.ndarray
     target: str
     task: str  # "classify" or "regress"
+    numbers: np.ndarray
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -37,7 +39,9 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> Problem:
         """Return some of the rows."""
-        return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
+        return replace(
+            self, X=_safe_indexing(self.X, rows), y=self.y[rows], numbers=self.numbers[rows]
+        )
 
     @property
     def about(self) -> str:
@@ -54,29 +58,29 @@ class Problem:
 
 def as_problem(data: Data, task: str = "auto") -> Problem:
     """Return the rows that have a target, and the task: given, or found in the target's values."""
-    X, y, target, notes = *_present(data), str(data.target), []
-    if len(y) < data.X.shape[0]:
+    rows, target, notes = _present(data), str(data.target), []
+    X, y = data.X, np.asarray(data.y)[rows]
+    if len(rows) < data.X.shape[0]:
+        X = _safe_indexing(X, rows)
         gone = count(data.X.shape[0] - len(y), "row")
         notes.append(f"{gone} without a value of {target!r} left out")
     if task == "auto":
         task, why = _task_of(y, target)
         notes += [why] if why else []
     y = _numbers(y, target) if task == "regress" else _labels(y)
-    return Problem(X, y, target, task, tuple(notes))
+    return Problem(X, y, target, task, rows + 1, tuple(notes))
 
 
-def _present(data: Data) -> tuple[Any, np.ndarray]:
-    """Return the rows that have a target."""
+def _present(data: Data) -> np.ndarray:
+    """Return which rows have a target."""
     y = np.asarray(data.y)
-    gone = _missing(y)
-    if gone.all():
+    rows = np.flatnonzero(~_missing(y))
+    if not len(rows):
         raise CommandError(
             f"all {len(y):,} values of the target {data.target!r} are missing: choose another "
             f"--target"
         )
-    if not gone.any():
-        return data.X, y
-    return _safe_indexing(data.X, np.flatnonzero(~gone)), y[~gone]
+    return rows
 
 
 def _missing(y: np.ndarray) -> np.ndarray:

@@ -38,6 +38,8 @@ def held_out_values(
     values = np.full(len(sign), np.nan)
     for out in (fold == f for f in range(_folds_needed(len(sign)))):
         rest = ~out
+        if limits.stopped(0):
+            break
         if not out.any():
             continue
         if len(np.unique(sign[rest])) < 2:
@@ -72,10 +74,12 @@ def fit_slopes(values: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.n
 
 def _fit_side(values: np.ndarray, sign: np.ndarray, weight: np.ndarray, side: float) -> float:
     here = values * side > 0
+    if not here.any():  # nothing is known of this side: p = σ(f)
+        return 1.0
     size = np.abs(values[here])
     right = np.where(sign[here] * side > 0, weight[here], 0.0)
     wrong = weight[here] - right
-    typical = float(np.median(size)) if len(size) else 1.0
+    typical = float(np.median(size))
 
     def loss(log_a: float) -> float:
         t = np.exp(log_a) * size

@@ -12,6 +12,7 @@ from mercer.report._answers import Answers
 from mercer.report._rows import ArrayRows, Rows, SparseRows, as_rows
 from mercer.report._subject import Subject
 from mercer.report.study import Case, CaseTable
+from mercer.report.wording import percent
 
 SHOWN = 10
 
@@ -20,10 +21,19 @@ def case_tables(answers: Answers, rows: Rows, columns: Sequence[int]) -> list[Ca
     """Return the tables of the rows that were predicted."""
     tables = _numbers(answers) if answers.labels is None else _classes(answers)
     return [
-        CaseTable(heading, words, [_case(answers, rows, int(i), columns) for i in order])
+        CaseTable(
+            heading, words, [_case(answers, rows, int(i), columns) for i in order], measure(answers)
+        )
         for heading, words, order in tables
         if len(order)
     ]
+
+
+def measure(answers: Answers) -> str:
+    """Return the name of what is said of each row beside its prediction."""
+    if answers.labels is None:
+        return "residual"
+    return "confidence" if answers.probabilistic else "margin"
 
 
 Listing = tuple[str, str, np.ndarray]
@@ -33,21 +43,34 @@ def _classes(answers: Answers) -> Iterator[Listing]:
     wrong = np.flatnonzero(answers.wrong)
     sure = answers.certainty
     if sure is None:
-        words = f"{len(wrong)} rows were predicted wrongly; the model does not say how sure it is"
+        words = f"{len(wrong):,} wrong in all; the model does not say how sure it is"
         yield "wrong", words, wrong[:SHOWN]
         return
-    right = np.flatnonzero(~answers.wrong)
     first = wrong[np.argsort(-sure[wrong], kind="stable")][:SHOWN]
-    shown = f"{len(first)} of {len(wrong)}" if len(first) < len(wrong) else f"all {len(wrong)}"
+    shown = _how_many(len(first), len(wrong))
     unit = "" if answers.probabilistic else "; margin: how far the prediction is ahead of the next"
-    yield "most certain and wrong", f"{shown} wrong rows, the most certain first{unit}", first
-    yield (
-        "least certain",
-        "rows that could have gone either way",
-        np.argsort(sure, kind="stable")[:SHOWN],
-    )
-    first = right[np.argsort(-sure[right], kind="stable")][:SHOWN]
-    yield "most certain and right", "what the model takes for typical", first
+    yield "most certain and wrong", f"{shown}{unit}", first
+    order = np.argsort(sure, kind="stable")
+    yield "least certain", "rows that could have gone either way", order[:SHOWN]
+    words = "what the model takes for typical: the surest of each class in turn"
+    yield "most certain and right", words, _in_turn(order[::-1], answers)[:SHOWN]
+
+
+def _how_many(shown: int, wrong: int) -> str:
+    if wrong == 1:
+        return "the one wrong row"
+    rows = f"{shown} of {wrong:,} wrong rows" if shown < wrong else f"all {wrong} wrong rows"
+    return f"{rows}, the most certain first"
+
+
+def _in_turn(order: np.ndarray, answers: Answers) -> np.ndarray:
+    """Return the rows that are right, the first of each class before the second of any."""
+    right = order[~answers.wrong[order]]
+    turn = np.empty(len(right), np.intp)
+    for label in np.unique(answers.y[right]):
+        mine = np.flatnonzero(answers.y[right] == label)
+        turn[mine] = np.arange(len(mine))
+    return right[np.argsort(turn, kind="stable")]
 
 
 def _numbers(answers: Answers) -> Iterator[Listing]:
@@ -70,14 +93,12 @@ def _confidence(answers: Answers, i: int) -> str:
     if answers.certainty is None:
         return ""
     sure = float(answers.certainty[i])
-    return _share(sure) if answers.probabilistic else f"margin {sure:.3g}"
+    return _share(sure) if answers.probabilistic else f"{sure:.3g}"
 
 
 def _share(probability: float) -> str:
-    """Return a probability in percent, in which what is not certain is never 100 %."""
-    digits = 0 if probability < 0.995 else 1 if probability < 0.9995 else 2
-    text = f"{100 * probability:.{digits}f}"
-    return f"> {99.99} %" if float(text) >= 100.0 > 100 * probability else f"{text} %"
+    """Return a probability in percent, with more digits the nearer it is to 1."""
+    return percent(probability, 0 if probability < 0.985 else 1 if probability < 0.9985 else 2)
 
 
 def _text(value: Any) -> str:
@@ -99,7 +120,8 @@ def support_table(
         if train is not None and _same_rows(final, train[0])
         else _from_model(subject, weights, first)
     )
-    return CaseTable("support vectors", _support_words(final, len(weights), len(cases)), cases)
+    words = _support_words(final, len(weights), len(cases))
+    return CaseTable("support vectors", words, cases, "weight")
 
 
 def _dense(values: Any) -> np.ndarray:
@@ -119,7 +141,9 @@ def _support_words(final: Any, count: int, shown: int) -> str:
         words = (
             f"{count:,} of {fitted[0]:,} training rows ({count / fitted[0]:.0%}) carry the model"
         )
-    return f"{words}; the {shown} with the largest coefficients" if shown else words
+    if not shown:
+        return words
+    return f"{words}; the {shown} with the largest coefficients, by their number in the training"
 
 
 def _from_training(
@@ -135,7 +159,7 @@ def _from_training(
             int(rows.numbers[i]),
             _text(y[i]),
             _text(answers.prediction[i]),
-            f"weight {weights[k]:.4g}",
+            f"{weights[k]:.4g}",
             None if answers.labels is None else not bool(answers.wrong[i]),
             rows.texts(i, columns),
         )
@@ -157,7 +181,7 @@ def _from_model(subject: Subject, weights: np.ndarray, first: np.ndarray) -> lis
             int(np.asarray(final.support_)[k]),
             "",
             _text(predicted[i]),
-            f"weight {weights[k]:.4g}",
+            f"{weights[k]:.4g}",
             None,
             rows.texts(i, shown),
         )

@@ -17,6 +17,7 @@ from mercer.report._rows import Rows, short
 from mercer.report._sample import some_rows
 from mercer.report._subject import Subject
 from mercer.report.study import Cloud
+from mercer.report.wording import count
 from mercer.spectral import PCA, KernelPCA
 
 MOST_POINTS = 1000
@@ -35,7 +36,9 @@ def cloud_of(
 ) -> Cloud:
     """Return two components of a sample of the rows, with what a hover shows."""
     if len(rows) < FEWEST_POINTS:
-        raise LeftOutError(f"{len(rows)} rows make no map: at least {FEWEST_POINTS} are needed")
+        raise LeftOutError(
+            f"{count(len(rows), 'row')} make no map: at least {FEWEST_POINTS} are needed"
+        )
     rng = np.random.default_rng(seed)
     if subject.pairwise:
         raise LeftOutError("the kernel is precomputed: its values between these rows are not known")

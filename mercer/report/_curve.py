@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
@@ -21,6 +23,7 @@ FOLDS = 3
 FRACTIONS = np.array([0.1, 0.2, 0.4, 0.7, 1.0])
 PROBE_ROWS = (50, 100, 200, 400)
 FEWEST_ROWS = 30
+FEWEST_SIZES = 3  # two points are no curve
 MOST_ROWS = 20_000
 
 
@@ -33,13 +36,15 @@ def curve_of(
     rng, seconds = np.random.default_rng(seed), clock.share(share)
     most = _affordable(subject, rows, y, seconds, rng)
     kept = some_rows(y, most, rng, classes=classes)
+    sizes = _sizes(len(kept), len(np.unique(y)) if classes else 1)
+    _check_part(y[kept], sizes, classes)
     splitter = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
     with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
         sizes, train, test = learning_curve(
             clone(subject.model),
             rows.take(kept).data,
             y[kept],
-            train_sizes=_sizes(len(kept), len(np.unique(y)) if classes else 1),
+            train_sizes=sizes,
             cv=splitter,
             shuffle=True,
             random_state=seed,
@@ -69,6 +74,15 @@ def _check(subject: Subject, y: np.ndarray, classes: bool) -> None:
         raise LeftOutError(f"a class has fewer training rows than there are folds ({FOLDS})")
 
 
+def _check_part(y: np.ndarray, sizes: np.ndarray, classes: bool) -> None:
+    """Refuse a part of the rows that says nothing about how the score grows."""
+    thin = classes and np.unique(y, return_counts=True)[1].min() < FOLDS
+    if thin or len(sizes) < FEWEST_SIZES:
+        raise LeftOutError(
+            f"there is time for fits of {len(y):,} rows at most, too few for a curve"
+        )
+
+
 def _affordable(
     subject: Subject, rows: Rows, y: np.ndarray, seconds: float, rng: np.random.Generator
 ) -> int:
@@ -76,8 +90,8 @@ def _affordable(
 
     def fit(size: int) -> None:
         part = some_rows(y, size, rng, classes=subject.task == "classify")
-        with collected(ConvergenceWarning):
-            clone(subject.model).fit(rows.take(part).data, y[part])
+        with collected(ConvergenceWarning, UserWarning):
+            _fitted(subject, rows.take(part).data, y[part])
 
     size, one = measured(fit, PROBE_ROWS, len(rows), seconds, power=2)
     fit_sizes = FRACTIONS * (1.0 - 1.0 / FOLDS) / size  # for each row that is kept
@@ -86,6 +100,14 @@ def _affordable(
     if most < FEWEST_ROWS:
         raise LeftOutError(f"no time: one fit of {size} rows takes {one:.2g} s")
     return min(most, MOST_ROWS)
+
+
+def _fitted(subject: Subject, X: Any, y: np.ndarray) -> None:
+    try:
+        clone(subject.model).fit(X, y)
+    except ValueError as error:  # what is enough for all rows may be too much for a few
+        first = str(error).splitlines()[0]
+        raise LeftOutError(f"the model cannot be fitted to {len(y)} rows: {first}") from error
 
 
 def _sizes(n: int, classes: int) -> np.ndarray:
@@ -100,6 +122,8 @@ def _curve(
 ) -> Curve:
     """Return means and spreads over the folds that were fitted."""
     kept = ~np.isnan(test).all(axis=1)
+    if not kept.any():
+        raise LeftOutError(f"no part of the rows could be fitted ({words})")
     seen, held_out = _mean_and_spread(train[kept]), _mean_and_spread(test[kept])
     return Curve(scoring, np.asarray(sizes)[kept], *seen, *held_out, words=words)
 

@@ -22,6 +22,7 @@ from mercer.report._pace import seconds_per_row
 from mercer.report._rows import Rows, Shuffle
 from mercer.report._subject import Subject
 from mercer.report.study import Estimate, Importance
+from mercer.report.wording import count
 
 REPEATS = 5
 MOST_ROWS, LEAST_ROWS = 2000, 100
@@ -73,7 +74,7 @@ def _check(subject: Subject, rows: Rows, answers: Answers) -> None:
     if subject.pairwise:
         raise LeftOutError("the rows are kernel values: they have no columns of their own")
     if len(rows) < 5:
-        raise LeftOutError(f"{len(rows)} rows are too few to shuffle a column")
+        raise LeftOutError(f"{count(len(rows), 'row')}: too few to shuffle a column")
     if len(np.unique(answers.y)) < 2:
         raise LeftOutError("all rows have the same target: no column can matter")
 

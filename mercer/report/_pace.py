@@ -32,7 +32,7 @@ def measured(
     """
     sizes = sorted({min(size, most) for size in sizes})
     size, seconds = sizes[0], _seconds(work, sizes[0])
-    if seconds <= CAUTION * budget:  # the first run may have loaded compiled loops
+    if seconds <= budget:  # the first run may have loaded compiled loops
         seconds = min(seconds, _seconds(work, size))
     for larger in sizes[1:]:
         if seconds * (larger / size) ** power > CAUTION * budget:

@@ -61,7 +61,7 @@ def usual_rivals(
         )
         return found
     found.answers.update([_baseline(own, train[1], "")])
-    if type(subject.final) not in (LogisticRegression, Ridge):
+    if not subject.is_linear:
         _add_linear(found, subject, rows, own, train, seconds, seed)
     return found
 
@@ -102,7 +102,7 @@ def _add_linear(
         rival = _linear(subject, X, seconds).fit(X, y)
     if told:
         found.words.append("the linear model stopped short of its optimum")
-    encoded = subject.encode(rows.data)
+    encoded = subject.columns(rows.data)
     found.answers[LINEAR] = Answers.of(Subject.of(rival), encoded, own.y)
 
 
@@ -117,13 +117,13 @@ def _some(
 ) -> tuple[Any, np.ndarray]:
     """Return encoded training rows, a random part of them if they are very many."""
     rows, y = train
-    width = max(_width(subject.encode(rows.take(np.arange(min(len(rows), 20))).data)), 1)
+    width = max(_width(subject.columns(rows.take(np.arange(min(len(rows), 20))).data)), 1)
     most = max(int(MOST_CELLS / width), 1000)
     if len(rows) > most:
         part = rng.choice(len(rows), most, replace=False)
         rows, y = rows.take(part), y[part]
         found.words.append(f"the linear model was fitted to {most:,} of the training rows")
-    return subject.encode(rows.data), y
+    return subject.columns(rows.data), y
 
 
 def _width(table: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-LONGEST_TEXT = 60
+LONGEST_TEXT = 200
 
 Shuffle = tuple[int, np.ndarray]
 """A column, and the rows that its values are taken from."""

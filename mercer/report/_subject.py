@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel
+from mercer.linear import LogisticRegression, Ridge
+from mercer.maps import EmpiricalMap, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier
+from mercer.spectral import KernelPCA
+
+MAPS = (EmpiricalMap, KernelPCA, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier)
+"""Steps after which a linear model is linear no more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +89,18 @@ class Subject:
         for encoder in self.encoders:
             X = encoder.transform(X)
         return X
+
+    def columns(self, X: Any) -> Any:
+        """Return rows as numbers in columns, before features of a kernel are made of them."""
+        for encoder in takewhile(lambda step: not isinstance(step, MAPS), self.encoders):
+            X = encoder.transform(X)
+        return X
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is a linear model of its columns, found by a plain fit."""
+        mapped = any(isinstance(step, MAPS) for step in self.encoders)
+        return type(self.final) in (LogisticRegression, Ridge) and not mapped
 
     # ------------------------------------------------------------ predictions
     @cached_property

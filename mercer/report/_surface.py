@@ -73,7 +73,7 @@ def surface_of(search: Any) -> Surface:
         tuple(axis.values for axis in drawn),
         _best_scores(drawn, scores[counted]),
         chosen,
-        _words(search, len(scores), axes, drawn),
+        _words(search, len(scores), int(counted.sum()), axes, drawn),
     )
 
 
@@ -121,7 +121,7 @@ def _chosen(axes: list[Axis], counted: np.ndarray, best: int) -> tuple[int, ...]
     return tuple(int(axis.places[row]) for axis in axes)
 
 
-def _words(search: Any, candidates: int, axes: list[Axis], drawn: list[Axis]) -> str:
+def _words(search: Any, candidates: int, compared: int, axes: list[Axis], drawn: list[Axis]) -> str:
     results = search.cv_results_
     times = [np.asarray(results.get(f"mean_{part}_time", 0.0)) for part in ("fit", "score")]
     seconds = float(np.nansum(times[0] + times[1])) * search.n_splits_
@@ -129,5 +129,7 @@ def _words(search: Any, candidates: int, axes: list[Axis], drawn: list[Axis]) ->
     status = getattr(search, "status_", "complete")
     if status != "complete":
         words += f", stopped early ({status})"
+    if compared < candidates:
+        words += f"; shown are the {compared} that were scored on the most rows"
     hidden = [axis.name for axis in axes if axis not in drawn]
     return f"{words}; of {', '.join(hidden)} the best value at each point" if hidden else words

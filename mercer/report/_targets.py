@@ -15,7 +15,7 @@ FEWEST_ROWS = 100
 
 
 def rows_and_targets(
-    subject: Subject, X: Any, y: Any, name: str
+    subject: Subject, X: Any, y: Any, name: str, numbers: Any = None
 ) -> tuple[Rows, np.ndarray, list[str]]:
     """Return the rows that have a target, their targets, and sentences about the others."""
     rows = as_rows(X, names=subject.column_names, objects=subject.takes_objects)
@@ -24,6 +24,8 @@ def rows_and_targets(
         raise ValueError(
             f"{name} must have one target for each row; got {len(targets)} for {len(rows)} rows"
         )
+    if numbers is not None:
+        rows.numbers = _numbers(numbers, len(rows))
     gone = missing(targets)
     if gone.all():
         raise ValueError(f"{name} has no target: a report needs rows whose target is known")
@@ -41,6 +43,16 @@ def _column(y: Any, name: str) -> np.ndarray:
             f"{name} must be one target for each row, shape (n,); got shape {targets.shape}"
         )
     return targets
+
+
+def _numbers(numbers: Any, n: int) -> np.ndarray:
+    found = np.asarray(numbers)
+    if found.shape != (n,) or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"row_numbers must be a whole number for each of the {n} rows; got {found.dtype} of "
+            f"shape {found.shape}"
+        )
+    return found
 
 
 def _typed(targets: np.ndarray, subject: Subject, name: str) -> np.ndarray:

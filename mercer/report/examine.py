@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.report._answers import Answers, Evaluation, score_cards
+from mercer.report._answers import Answers, Judged
 from mercer.report._cases import case_tables, support_table
 from mercer.report._clock import Clock
 from mercer.report._cloud import cloud_of
@@ -18,10 +18,11 @@ from mercer.report._importance import Findings, importances
 from mercer.report._left_out import LeftOutError
 from mercer.report._rivals import Rivals, given_rivals, usual_rivals
 from mercer.report._rows import Rows
+from mercer.report._scores import score_cards
 from mercer.report._subject import Subject
 from mercer.report._surface import surface_of
 from mercer.report._targets import affordable_rows, rows_and_targets
-from mercer.report._words import command_of, sentences, title_of
+from mercer.report._words import command_of, title_of, what_was_done
 from mercer.report.proofs import explain
 from mercer.report.study import CaseTable, Cloud, Score, Study
 
@@ -50,6 +51,7 @@ def examine(
     title: str | None = None,
     command: str = "",
     words: Sequence[str] = (),
+    row_numbers: Any = None,
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> Study:
@@ -81,6 +83,9 @@ def examine(
         How to repeat it; empty writes a line of Python.
     words : sequence of str, default=()
         Sentences that come first among those that say what was done.
+    row_numbers : array of int of shape (n,), default=None
+        What people call the rows of X, such as their lines in a file; None is the index of a
+        pandas frame, else 0, 1, ….
     time_limit : float, default=None
         Seconds for all of this, about; None is 10. Sections that would take longer are reduced,
         and say so.
@@ -104,7 +109,7 @@ def examine(
     'no training rows were given'
     """
     clock, subject = Clock(time_limit), Subject.of(model, search)
-    rows, targets, notes = rows_and_targets(subject, X, y, "y")
+    rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
     taught = None if train is None else _training(subject, train)
     budget = clock.share(SHARES["predictions"])
     rows, targets = affordable_rows(subject, rows, targets, budget, random_state, notes)
@@ -112,7 +117,7 @@ def examine(
     study = work.study(rivals)
     return Study(
         title=title or title_of(subject, len(rows)),
-        words=[*map(str, words), *sentences(subject, study["evaluation"], taught), *work.notes],
+        words=what_was_done(subject, study["evaluation"], taught, words, work.notes),
         command=command or command_of(subject, taught is not None, time_limit, random_state),
         environment=environment(clock.passed()),
         left_out=work.left_out,
@@ -146,14 +151,14 @@ class _Work:
     def study(self, rivals: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the fields of a study that are computed from rows."""
         answers = Answers.of(self.subject, self.rows.data, self.y)
-        evaluation = answers.evaluation(self.seed, self.clock.limit)
-        scores = self._scores(answers, evaluation, rivals)
+        own = Judged.of(answers, answers.draws(self.clock.limit), self.seed)
+        scores = self._scores(own, rivals)
         columns = self._try("columns", lambda: self._importances(answers))
         shown = _shown_columns(self.rows, columns)
         return {
             "task": self.subject.task,
             "scores": scores,
-            "evaluation": evaluation,
+            "evaluation": own.evaluation,
             "proof": explain(self.subject.final, self.subject.encoders),
             "importances": columns.importances if columns else (),
             "importance_words": columns.words if columns else "",
@@ -170,15 +175,13 @@ class _Work:
             self.left_out[section] = str(reason)
             return None
 
-    def _scores(
-        self, answers: Answers, own: Evaluation, models: Mapping[str, Any] | None
-    ) -> list[Score]:
-        rivals = self._rivals(answers, models)
+    def _scores(self, own: Judged, models: Mapping[str, Any] | None) -> list[Score]:
+        rivals, draws = self._rivals(own.answers, models), own.evaluation.n_bootstrap
         self.notes.extend(rivals.words)
-        judged = {n: a.evaluation(self.seed, self.clock.limit) for n, a in rivals.answers.items()}
+        judged = {n: Judged.of(a, draws, self.seed) for n, a in rivals.answers.items()}
         scores, missing = score_cards(own, judged)
         self.left_out.update(missing)
-        self.notes.extend([*own.notes, *_too_sure(scores)])
+        self.notes.extend([*own.evaluation.notes, *_too_sure(scores)])
         return scores
 
     def _rivals(self, answers: Answers, models: Mapping[str, Any] | None) -> Rivals:

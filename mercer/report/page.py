@@ -33,7 +33,6 @@ def page(
     date: str = "",
     eyebrow: str = "mercer",
     badge: Markup | None = None,
-    aside: Markup | None = None,
     lead: Markup | None = None,
 ) -> str:
     """Return a whole page.
@@ -44,8 +43,8 @@ def page(
         The heading, a sentence under it, when the page was made, a word above the heading.
     sections : sequence of Section
         The parts that become tabs.
-    badge, aside, lead : Markup, default=None
-        What stands under the sentence, beside the heading, and between heading and tabs.
+    badge, lead : Markup, default=None
+        What stands under the sentence, and between heading and tabs.
 
     Returns
     -------
@@ -60,7 +59,7 @@ def page(
     """
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        _header(title, subtitle, date, eyebrow, badge, aside),
+        _header(title, subtitle, date, eyebrow, badge),
         tag("main", lead, _tabs(sections), [_panel(s) for s in sections], id="content"),
         tag("div", id="tip", hidden=True, aria_hidden="true"),
         tag("div", id="said", role="status", class_="hidden"),
@@ -82,9 +81,7 @@ def _head(title: str) -> Markup:
     )
 
 
-def _header(
-    title: str, subtitle: str, date: str, eyebrow: str, badge: Markup | None, aside: Markup | None
-) -> Markup:
+def _header(title: str, subtitle: str, date: str, eyebrow: str, badge: Markup | None) -> Markup:
     top = tag(
         "div",
         tag("p", eyebrow, tag("span", f" · {date}") if date else None, class_="eyebrow"),
@@ -92,8 +89,7 @@ def _header(
         class_="top",
     )
     said = tag("p", subtitle, class_="verdict") if subtitle else None
-    heading = tag("div", tag("h1", title), said, badge, class_="heading")
-    return tag("header", top, tag("div", heading, aside, class_="hero"))
+    return tag("header", top, tag("div", tag("h1", title), said, badge, class_="heading"))
 
 
 def _tabs(sections: Sequence[Section]) -> Markup | None:

@@ -23,7 +23,7 @@ def explain(model: Any, before: Any = ()) -> Proof:
     status = _status(model)
     ok = found.ok and (status is None or status.ok)
     sentence = sentence_of(found) if ok else _failure(found, status)
-    return Proof(sentence, ok, rows)
+    return Proof("; ".join([sentence, *_approximations(before)]), ok, rows)
 
 
 def sentence_of(certificate: Certificate) -> str:
@@ -31,16 +31,53 @@ def sentence_of(certificate: Certificate) -> str:
     return SENTENCES.get(certificate.kind, _plain)(certificate)
 
 
+FEASIBLE = "relative gap, pair violation"
+"""Here the gap is a bound on the objective even where the other figure is too large."""
+
+
 def _failure(certificate: Certificate, status: Status | None) -> str:
     figures = f"{certificate.kind} {_size(certificate.value)}"
     sentence = f"not proved: {figures}, and {_size(certificate.tolerance)} was allowed"
     if certificate.ok:  # within the tolerance, and yet something is wrong
         sentence = f"not proved: {figures}"
+    if certificate.kind == FEASIBLE and status is not Status.INDEFINITE:
+        gap = _percent(_relative_gap(certificate))
+        sentence += f"; yet the objective is within {gap} of its best possible value"
     if certificate.kind == "global optimum":
         sentence = "not proved: of this problem only a stationary point is known, not the optimum"
     if status is None or status is Status.OPTIMAL:
         return sentence
     return f"{sentence}; {status.advice}"
+
+
+def _approximations(before: Any) -> Iterator[str]:
+    """Yield how far the problem that was solved is from the one that was meant."""
+    for step in before:
+        found = getattr(step, "certificate_", None)
+        if isinstance(found, Certificate) and found.kind in APPROXIMATE:
+            yield from APPROXIMATE[found.kind](found.parts)
+
+
+def _landmarks(parts: Any) -> Iterator[str]:
+    if parts.get("trace_error", 0.0) > 0.0:
+        yield (
+            f"this is of the problem with a kernel that {parts['landmarks']:,} landmarks "
+            f"approximate: they miss {_percent(parts['trace_error'])} of its trace"
+        )
+
+
+def _frequencies(parts: Any) -> Iterator[str]:
+    error = _size(parts.get("rms_error", math.nan))
+    yield (
+        f"this is of the problem with a kernel that random features approximate: its values are "
+        f"off by {error} (root mean square)"
+    )
+
+
+APPROXIMATE: dict[str, Callable[[Any], Iterator[str]]] = {
+    "landmark residual": _landmarks,
+    "kernel error": _frequencies,
+}
 
 
 def _status(model: Any) -> Status | None:
@@ -70,11 +107,16 @@ def _figures(model: Any, prefix: str) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- one sentence for each kind
 def _gap(certificate: Certificate) -> str:
     """The distance of an upper and a lower bound."""
-    gap = certificate.parts.get("relative_gap", certificate.value)
+    gap = _percent(_relative_gap(certificate))
     return (
-        f"the optimum is known to within {_percent(gap)} of the best possible value of the "
-        f"training objective"
+        f"the optimum is known to within {gap} of the best possible value of the training objective"
     )
+
+
+def _relative_gap(certificate: Certificate) -> float:
+    """Return the gap; of several problems the largest, which need not be that of the worst."""
+    several = certificate.parts.get("problems", [certificate.parts])
+    return max(float(parts.get("relative_gap", certificate.value)) for parts in several)
 
 
 def _gradient(certificate: Certificate) -> str:

@@ -16,12 +16,13 @@ from mercer.report.page import Section, page
 from mercer.report.sections.case_tables import case_tables
 from mercer.report.sections.columns import columns
 from mercer.report.sections.data_map import data_map
+from mercer.report.sections.done import what_was_done
 from mercer.report.sections.performance import performance
 from mercer.report.sections.proof import badge, proof_panel
 from mercer.report.sections.scores import cards, verdict
 from mercer.report.sections.tuning import tuning
 from mercer.report.study import Cloud, Proof, Study
-from mercer.report.wording import number, percent, sentence
+from mercer.report.wording import percent, sentence
 
 TABS = {
     "performance": ("Performance", ("evaluation", "performance", "curve", "learning curve")),
@@ -66,8 +67,10 @@ def render(study: Study) -> str:
         date=_date(study.environment),
         eyebrow="mercer report",
         badge=badge(study.proof),
-        aside=_done(study.words, _elsewhere(study.left_out)),
-        lead=cards(study.scores) if study.scores else None,
+        lead=join(
+            cards(study.scores) if study.scores else None,
+            what_was_done(study.words, _elsewhere(study.left_out)),
+        ),
     )
 
 
@@ -93,7 +96,7 @@ def embedding_page(
     words : sequence of str
         What was done, one sentence each.
     scree : array of shape (k,) or None, default=None
-        The variance (or eigenvalue) of each component.
+        The share of the variance that each component holds.
     environment : mapping, default=None
         Versions and the machine.
     command : str, default=""
@@ -125,7 +128,7 @@ def embedding_page(
         date=_date(environment),
         eyebrow="mercer embedding",
         badge=badge(proof) if proof else None,
-        aside=_done(words[1:], {}),
+        lead=what_was_done({"": words[1:]} if words[1:] else {}, {}),
     )
 
 
@@ -161,15 +164,6 @@ def _elsewhere(left_out: Mapping[str, str]) -> dict[str, str]:
     return {name: reason for name, reason in left_out.items() if name.lower() not in known}
 
 
-def _done(words: Sequence[str], left_out: Mapping[str, str]) -> Markup | None:
-    if not words and not left_out:
-        return None
-    items = [tag("li", sentence(told)) for told in words]
-    items += [tag("li", tag("b", f"Left out: {k}. "), sentence(why)) for k, why in left_out.items()]
-    heading = "What was done" if words else "What is not here"
-    return tag("aside", tag("h2", heading), tag("ol", items), class_="done")
-
-
 def _date(environment: Mapping[str, str]) -> str:
     """Return when the study was made: what it says itself, else today."""
     known = [environment[k] for k in ("date", "made", "time") if k in environment]
@@ -180,21 +174,18 @@ def _date(environment: Mapping[str, str]) -> str:
 def _scree(values: Any) -> Markup | None:
     if values is None or not len(values):
         return None
-    values = np.asarray(values, dtype=float)
-    shares = values / (values.sum() or 1.0)
-    places = np.arange(len(values))
-    frame = Frame(Bands(tuple(map(str, places + 1))), Linear.over(values, [0.0]), height=300.0)
-    tips = [
-        f"component {i + 1}\n{number(values[i])}, {percent(shares[i])} of the sum" for i in places
-    ]
+    shares = np.asarray(values, dtype=float)
+    places = np.arange(len(shares))
+    frame = Frame(Bands(tuple(map(str, places + 1))), Linear.over(shares, [0.0]), height=300.0)
+    tips = [f"component {i + 1}\n{percent(shares[i])} of the variance" for i in places]
     inside = drawing(
         "scree",
         (frame.width, frame.height),
         "; ".join(tip.replace("\n", ": ") for tip in tips[:10]) + ".",
-        frame.axes("component", "variance"),
-        line(frame, places, values, "model"),
-        dots(frame, places, values, "model large", tips),
+        frame.axes("component", "share of the variance"),
+        line(frame, places, shares, "model"),
+        dots(frame, places, shares, "model large", tips),
     )
-    first = f"The first two of {len(values)} hold {percent(shares[:2].sum())} of the sum of these."
-    words = first if len(values) > 2 else ""
+    first = "The first two hold" if len(shares) > 1 else "It holds"
+    words = f"{first} {percent(shares[:2].sum())} of the variance."
     return figure("scree", "What each component holds", words, inside, class_="beside")

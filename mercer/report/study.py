@@ -22,7 +22,8 @@ class Estimate:
 class Score:
     """One score of the model and of those it is compared with.
 
-    ``rivals`` maps a name ("always 'no'", "linear model") to that rival's estimate.
+    ``rivals`` maps a name ("always 'no'", "linear model") to that rival's estimate, and ``leads``
+    to how far the model is above it on the same rows. A ``unit`` of "share" is read in per cent.
     """
 
     name: str
@@ -30,6 +31,8 @@ class Score:
     model: Estimate
     rivals: Mapping[str, Estimate] = field(default_factory=dict)
     higher_is_better: bool = True
+    unit: Literal["share", ""] = ""
+    leads: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +93,15 @@ class Case:
 
 @dataclass(frozen=True)
 class CaseTable:
-    """A list of rows under a heading, e.g. "least certain"."""
+    """A list of rows under a heading, e.g. "least certain".
+
+    ``measure`` is the name of what ``Case.confidence`` holds.
+    """
 
     heading: str
     words: str
     cases: Sequence[Case]
+    measure: str = "confidence"
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,7 @@ class Study:
 
     title: str
     task: Literal["classify", "regress"]
-    words: Sequence[str]  # what was done, one sentence each
+    words: Mapping[str, Sequence[str]]  # what was done: sentences under a heading
     scores: Sequence[Score]
     evaluation: Any  # ClassificationEvaluation or RegressionEvaluation
     proof: Proof
@@ -133,3 +140,8 @@ class Study:
     importances: Sequence[Importance] = ()
     importance_words: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)  # section: why it is not there
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was done, without the headings."""
+        return [sentence for part in self.words.values() for sentence in part]

@@ -29,13 +29,15 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def fixed(value: Any) -> str:
-    """Return a score: three decimals where that says enough.
+    """Return a score: three decimals where that says enough; what is below 1 is never 1.000.
 
     Examples
     --------
-    >>> fixed(0.9), fixed(29.416), fixed(-0.001808)
-    ('0.900', '29.42', '−0.0018')
+    >>> fixed(0.9), fixed(29.416), fixed(-0.001808), fixed(0.99963), fixed(1 - 1e-7)
+    ('0.900', '29.42', '−0.0018', '0.9996', '>\\xa00.9999')
     """
+    if 0.9995 <= value < 1.0:
+        return f"{value:.4f}" if value < 0.99995 else f">{NBSP}0.9999"
     usual = value == 0 or 0.01 <= abs(value) < 10
     return minus(f"{value:.3f}") if usual else number(value, 4 if abs(value) >= 1 else 2)
 
@@ -80,9 +82,22 @@ def minus(digits: str) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share in per cent."""
+    """Return a share in per cent; what is not quite all or nothing does not look like it.
+
+    Examples
+    --------
+    >>> [percent(share).replace(NBSP, " ") for share in (0.5, 1.0, 0.9999, 0.0, 0.0001)]
+    ['50.0 %', '100 %', '> 99.9 %', '0 %', '< 0.1 %']
+    """
     if not np.isfinite(share):
         return "undefined"
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f}{NBSP}%"
+    least = 10.0**-digits
+    if 0.0 < 100 * share < least / 2:
+        return f"<{NBSP}{least:.{digits}f}{NBSP}%"
+    if 100.0 - least / 2 <= 100 * share < 100.0:
+        return f">{NBSP}{100 - least:.{digits}f}{NBSP}%"
     return minus(f"{100 * share:.{digits}f}") + NBSP + "%"
 
 

@@ -28,6 +28,7 @@ def tune(
     *,
     cv: Any = 5,
     scoring: Any = None,
+    refit: Any = True,
     time_limit: float | None = None,
     groups: Any = None,
     sample_weight: Any = None,
@@ -53,6 +54,8 @@ def tune(
         The folds.
     scoring : str, callable or None, default=None
         As in scikit-learn.
+    refit : bool or callable, default=True
+        As in scikit-learn: a function of ``cv_results_`` may choose the candidate.
     time_limit : float or None, default=None
         Seconds for both rounds.
     groups : array, default=None
@@ -85,6 +88,7 @@ def tune(
         {axis.name: list(axis.values) for axis in found},
         cv=_splitter(cv, estimator, random_state),
         scoring=scoring,
+        refit=refit,
         time_limit=time_limit,
         n_jobs=n_jobs,
         memory=memory,
@@ -130,7 +134,8 @@ class TunedSearch(KernelSearchCV):
         lines = [(axis.name, _span(axis)) for axis in self._axes]
         lines.append(("candidates", f"{rounds}, each on {self.n_splits_} folds: {self.route_}"))
         lines += [(f"best {name}", _short(value)) for name, value in self.best_params_.items()]
-        lines.append(("best score", f"{self.best_score_:.4g}"))
+        if not callable(self.refit):
+            lines.append(("best score", f"{self.best_score_:.4g}"))
         lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
         return text_table("tune", lines, type(self.estimator).__name__)
 

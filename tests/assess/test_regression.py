@@ -125,6 +125,12 @@ def test_a_difference_that_overflows_is_an_error():
         evaluate([1.5e308, 0.5], [-1.5e308, 0.0])
 
 
+def test_the_residuals_are_the_targets_less_the_predictions():
+    found = evaluate(Y, X[:, 0])
+    np.testing.assert_array_equal(found.y - found.prediction, found.residuals)
+    np.testing.assert_array_equal(found.prediction, X[:, 0])
+
+
 def test_the_table_of_numbers():
     found = evaluate(Y, X[:, 0])
     assert str(found).splitlines()[0] == "evaluation: 90 rows, numbers"

@@ -69,3 +69,25 @@ def test_consistent_pairs_give_back_their_distribution(k, seed):
 def test_slopes_are_positive():
     rng = np.random.default_rng(0)
     assert (fit_slopes(rng.normal(size=50), np.sign(rng.normal(size=50)), np.ones(50)) > 0).all()
+
+
+def test_a_solve_that_runs_out_of_time_leaves_some_for_the_probabilities(monkeypatch):
+    # the clock stands still but for the solve, which takes all that it is given
+    X, y = two_classes(400)
+    now, solve = [0.0], SVC._solve
+
+    def greedy(self, training, limits, *given):
+        solved = solve(self, training, limits, *given)
+        now[0] = limits.deadline + 1e-9
+        return solved
+
+    monkeypatch.setattr("mercer.solvers.smo.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(SVC, "_solve", greedy)
+    hurried = SVC(probability=True, time_limit=10.0).fit(X, y)
+    assert now[0] < 10.0
+    np.testing.assert_allclose(hurried.slopes_, SVC(probability=True).fit(X, y).slopes_)
+
+
+def test_without_any_held_out_value_a_probability_is_the_logistic_function():
+    values, sign = np.full(6, np.nan), np.array([1.0, -1.0] * 3)
+    assert fit_slopes(values, sign, np.ones(6)).tolist() == [1.0, 1.0]

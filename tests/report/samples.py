@@ -76,7 +76,9 @@ def judged(labels: Any, n: int = 400, sharpness: float = 3.0, seed: int = 0) -> 
 def score(name: str, meaning: str, value: float, rivals: dict[str, float], **more: Any) -> Score:
     """Return a score with intervals of ±0.02."""
     wide = {rival: Estimate(v, v - 0.02, v + 0.02) for rival, v in rivals.items()}
-    return Score(name, meaning, Estimate(value, value - 0.02, value + 0.018), wide, **more)
+    unit = "share" if name in ("accuracy", "UAR", "F1") else ""
+    own = Estimate(value, value - 0.02, value + 0.018)
+    return Score(name, meaning, own, wide, unit=unit, **more)
 
 
 def surface(shape: tuple[int, ...] = (8, 7), share: float = 1.0, seed: int = 0) -> Surface:
@@ -173,13 +175,21 @@ def binary() -> Study:
     return Study(
         title="Which customers will leave?",
         task="classify",
-        words=[
-            "1,600 rows and 9 columns were read from churn.csv; the target is 'left'",
-            "5 numeric columns standardised",
-            "12 missing values in 'age': median 37 and an indicator",
-            "column 'id' left out: a different text in every row",
-            "a support vector machine with a Gaussian kernel was tuned on 1,000 rows",
-        ],
+        words={
+            "The model": [
+                "1,600 rows and 9 columns were read from churn.csv; the target is 'left'",
+                "a support vector machine with a Gaussian kernel was tuned on 1,000 rows",
+            ],
+            "The columns": [
+                "5 numeric columns standardised",
+                "2 category columns with 7 levels",
+                "column 'id' left out: a different text in every row",
+                "12 missing values in 'age': median 37 and an indicator",
+                "3 missing values in 'income': median 28,000 and an indicator",
+                "8 missing values in 'plan': a level of their own",
+            ],
+            "The test": ["it was judged by 600 rows"],
+        },
         scores=[
             score("accuracy", "share of the rows predicted rightly", 0.925, rivals),
             score("UAR", "mean recall of the classes: each class counts the same", 0.918, rivals),
@@ -281,7 +291,7 @@ def bare() -> Study:
     return Study(
         "Bare",
         "classify",
-        [],
+        {},
         [],
         found,
         FAILED,
@@ -299,7 +309,7 @@ def hostile() -> Study:
     return replace(
         full,
         title=f"{HARM} {LONG}",
-        words=[HARM, LONG],
+        words={HARM: [HARM, LONG] * 4, LONG: [LONG]},
         scores=[score(HARM, LONG, 0.7, {HARM: 0.6, LONG: float("nan")})],
         evaluation=found,
         proof=Proof(HARM + LONG, True, [(HARM, LONG), (LONG, HARM)]),
@@ -321,6 +331,15 @@ def hostile() -> Study:
     )
 
 
+def few(classes: int) -> Study:
+    """Return a study of a few classes with names of usual length."""
+    labels = [f"species {'abcdefgh'[i]}" for i in range(classes)]
+    found, truth, prediction = judged(labels, 4000)
+    return replace(
+        binary(), evaluation=found, cloud=cloud(truth[:99], truth[:99] != prediction[:99], COLUMNS)
+    )
+
+
 STUDIES = {
     "binary": binary,
     "digits": digits,
@@ -331,7 +350,11 @@ STUDIES = {
 }
 
 
+MATRICES = {"three": lambda: few(3), "six": lambda: few(6)}
+"""Studies of which only the matrix of confusions is of interest."""
+
+
 @cache
 def page_of(name: str) -> str:
     """Return the page of a study, drawn once."""
-    return render(STUDIES[name]())
+    return render((STUDIES | MATRICES)[name]())

@@ -100,7 +100,7 @@ def test_every_page_opens_without_a_complaint(show, name):
 WIDE = """(width) => [...document.querySelectorAll('[role=tab]')].flatMap((tab) => {
   tab.click();
   const over = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-  const boxes = [...document.querySelectorAll('.card, nav, .hero > *')].map((card) =>
+  const boxes = [...document.querySelectorAll('.card, nav, .heading, .done')].map((card) =>
     [card.textContent.slice(0, 30), card.getBoundingClientRect()]);
   const outside = boxes.filter(([, box]) => box.left < 0 || box.right > width);
   return [...(over > 0 ? [`${tab.textContent} runs over by ${over}`] : []), ...outside];
@@ -119,6 +119,33 @@ def test_what_runs_over_the_side_would_be_found(show):
     page = show()
     page.add_style_tag(content="h1 { width: 2000px }")
     assert page.evaluate(WIDE, 1440)
+
+
+@pytest.mark.parametrize("name", ["binary", "three", "six"])
+def test_a_matrix_of_few_classes_fits_its_card(show, name):
+    page = show(name)
+    for width in (390, 1024, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        box = page.locator("#confusion .scroller")
+        assert box.evaluate("(box) => box.scrollWidth - box.clientWidth") <= 0
+
+
+def test_the_scores_come_before_what_was_done(show):
+    for width, opened in ((1440, True), (390, False)):
+        page = show(width=width)
+        scores, done = page.locator(".scores").bounding_box(), page.locator(".done").bounding_box()
+        assert scores["y"] + scores["height"] <= done["y"]
+        assert page.locator(".done > div").is_visible() == opened
+    page.locator(".done > summary").click()
+    assert page.locator(".done > div").is_visible()
+
+
+def test_folded_sentences_can_be_read(show):
+    page = show()
+    last = page.get_by_text("8 missing values in 'plan'")
+    assert not last.is_visible()
+    page.locator(".done summary", has_text="more").click()
+    assert last.is_visible()
 
 
 def test_wide_screens_are_used(show):

@@ -7,6 +7,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import (
     KNN,
@@ -14,6 +16,7 @@ from mercer import (
     SVC,
     KernelKMeans,
     KernelRidge,
+    Nystrom,
     OneClassSVM,
     Ridge,
 )
@@ -106,7 +109,7 @@ def test_the_baseline_is_the_majority_of_the_training_rows(studies):
 def test_without_training_rows_the_baseline_says_where_it_comes_from():
     study = study_of(SVC(), IRIS, train=None)
     assert list(study.scores[0].rivals) == ["always 0 (of these rows)"]
-    assert any("no training rows were given" in sentence for sentence in study.words)
+    assert any("no training rows were given" in sentence for sentence in study.sentences)
     assert study.left_out["learning curve"] == "no training rows were given"
 
 
@@ -127,7 +130,7 @@ def test_no_mistake_in_n_rows_does_not_mean_that_there_are_none():
     accuracy = study.scores[0].model
     assert (accuracy.value, accuracy.high) == (1.0, 1.0)
     assert accuracy.low**40 == pytest.approx(0.025)
-    assert any("interval of AUC and F1 has no length" in sentence for sentence in study.words)
+    assert any("interval of AUC and F1 has no length" in sentence for sentence in study.sentences)
 
 
 def test_classes_that_the_model_has_never_seen_are_mistakes():
@@ -157,7 +160,7 @@ def test_a_single_row_can_be_judged():
 # ---------------------------------------------------------------- words, command, environment
 def test_words_of_the_caller_come_first():
     study = study_of(SVC(), IRIS, words=["read from iris.csv"], title="Iris", command="mercer fit")
-    assert (study.words[0], study.title, study.command) == (
+    assert (study.sentences[0], study.title, study.command) == (
         "read from iris.csv",
         "Iris",
         "mercer fit",
@@ -253,3 +256,24 @@ def test_a_model_that_says_nothing_but_classes():
     study = study_of(OnlyClasses(strategy="most_frequent"), IRIS)
     assert "neither probabilities" in study.left_out["AUC"]
     assert [table.heading for table in study.cases] == ["wrong"]
+
+
+def test_features_of_a_kernel_are_compared_with_a_linear_model_of_the_columns():
+    train, (X, y) = halves(DIABETES)
+    model = make_pipeline(StandardScaler(), Nystrom(50, random_state=0), Ridge(1.0)).fit(*train)
+    study = examine(model, X, y, train=train)
+    linear = make_pipeline(StandardScaler(), StandardScaler(), Ridge()).fit(*train)
+    r2 = study.scores[0]
+    assert r2.rivals["linear model"].value == pytest.approx(linear.score(X, y))
+    assert r2.leads["linear model"].value == pytest.approx(model.score(X, y) - linear.score(X, y))
+
+
+def test_shares_are_marked_as_such(studies):
+    assert [score.unit for score in studies["SVC"].scores] == ["share", "share", "", "share"]
+    assert {score.unit for score in studies["KernelRidge"].scores} == {""}
+
+
+def test_what_was_done_is_told_in_parts(studies):
+    assert list(studies["SVC"].words) == ["The model", "The columns", "The test"]
+    assert list(studies["KernelRidge"].words) == ["The model", "The test"]
+    assert studies["KernelRidge"].words["The model"][-1].count("RBF") == 1

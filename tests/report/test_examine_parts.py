@@ -9,11 +9,14 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from mercer import (
+    KNN,
     SVC,
     KernelRidge,
     KernelSearchCV,
 )
 from mercer.kernels import RBF
+from mercer.report import _curve
+from mercer.report._left_out import LeftOutError
 from mercer.report.examine import examine
 from mercer.select import tune
 from tests.report.subjects import (
@@ -116,7 +119,7 @@ def test_probabilities_are_the_certainty_where_there_are_any(studies):
     largest = model.predict_proba(X).max(axis=1)
     case = next(t for t in tables if t.heading == "least certain").cases[0]
     assert case.row == largest.argmin()
-    assert case.confidence == f"{100 * largest.min():.0f} %"
+    assert case.confidence == f"{100 * largest.min():.0f}\u00a0%"
 
 
 def test_the_largest_residuals_come_first(studies):
@@ -163,3 +166,28 @@ def test_a_rare_class_has_no_learning_curve():
     y = np.where(np.arange(150) < 2, 9, y)
     study = examine(SVC().fit(X, y), X, y, train=(X, y))
     assert "fewer training rows than there are folds" in study.left_out["learning curve"]
+
+
+def test_too_little_time_for_many_classes_leaves_the_curve_out():
+    """A part of the rows may hold fewer rows of a class than there are folds."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(520, 3)), np.repeat(np.arange(26), 20)
+    study = examine(KNN().fit(X, y), X[::5], y[::5], train=(X, y), time_limit=1e-3)
+    assert "time" in study.left_out["learning curve"]
+    with pytest.raises(LeftOutError, match="too few for a curve"):
+        _curve._check_part(y[::10], np.array([10, 20, 30]), True)
+
+
+def test_a_model_that_cannot_be_fitted_to_a_part_has_no_curve():
+    train, test = halves(IRIS)
+    model = KNN(60).fit(*train)
+    study = examine(model, *test, train=train)
+    assert "cannot be fitted to 48 rows: n_neighbors" in study.left_out["learning curve"]
+
+
+def test_what_is_typical_is_shown_of_every_class(studies):
+    table = next(
+        t for t in studies["SVC, three classes"].cases if t.heading == "most certain and right"
+    )
+    assert {case.truth for case in table.cases[:3]} == {"0", "1", "2"}
+    assert all(case.right for case in table.cases)

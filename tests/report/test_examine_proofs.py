@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from mercer import (
     Nystrom,
     PenaltyRegression,
     Perceptron,
+    RandomFourier,
     Ridge,
 )
 from mercer.kernels import Sigmoid
@@ -135,3 +137,43 @@ def test_the_steps_before_are_in_the_table():
 def test_a_kind_that_nobody_knows_still_says_its_figures():
     sentence = sentence_of(Certificate("something new", 0.25, 0.5, "of 3 rows"))
     assert sentence == "something new 0.25, within the tolerance 0.5 (of 3 rows)"
+
+
+def test_a_proof_on_landmarks_says_that_the_kernel_is_approximated():
+    some, all_of_them = (Nystrom(m, random_state=0).fit(X) for m in (20, len(X)))
+    told = explain(Ridge().fit(some.transform(X), Y), [some]).sentence
+    assert "20 landmarks approximate" in told
+    missing = float(re.search(r"miss ([0-9.]+) % of its trace", told)[1]) / 100
+    K, R = some.kernel_(X), some.transform(X)
+    assert missing == pytest.approx(1 - np.sum(R**2) / np.trace(K), rel=0.1)
+    exact = explain(Ridge().fit(all_of_them.transform(X), Y), [all_of_them]).sentence
+    assert "approximate" not in exact
+
+
+def test_a_proof_on_random_features_says_how_far_they_are_off():
+    features = RandomFourier(50, random_state=0).fit(X)
+    told = explain(Ridge().fit(features.transform(X), Y), [features]).sentence
+    assert "random features approximate" in told
+
+
+def test_of_several_problems_the_largest_gap_is_told():
+    certificate = SVC().fit(X, Y).certificate_
+    gaps = [0.001, 0.04, 0.02]
+    problems = [
+        {**part, "relative_gap": gap}
+        for part, gap in zip(certificate.parts["problems"], gaps, strict=True)
+    ]
+    parts = {**certificate.parts, "problems": problems}
+    told = sentence_of(Certificate(certificate.kind, 0.04, 0.1, "", parts))
+    assert "within 4 % of" in told
+
+
+def test_a_fit_that_was_stopped_says_how_good_it_is():
+    """The distance of primal and dual value bounds the loss, however early one stops."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model, best = (SVC(C=1.0, max_iter=m).fit(X, Y > 1) for m in (5, 100_000))
+    told = explain(model).sentence
+    bound = float(re.search(r"within ([0-9.]+) % of its best", told)[1]) / 100
+    primal, optimum = (m.certificate_.parts["primal"] for m in (model, best))
+    assert 0 <= primal - optimum <= bound * max(primal, optimum) * (1 + 1e-9)

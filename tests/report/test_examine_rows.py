@@ -114,7 +114,7 @@ def test_lists_of_words_with_a_kernel_on_objects(kernel):
     assert study.cloud.rows[3]["object"] in words
     assert study.cases[-1].heading == "support vectors"
     assert study.cases[-1].cases[0].values["object"] in words
-    assert any("no linear model" in sentence for sentence in study.words)
+    assert any("no linear model" in sentence for sentence in study.sentences)
 
 
 def test_texts_that_a_pipeline_turns_into_numbers():
@@ -140,5 +140,22 @@ def test_rows_without_a_target_are_left_out():
     labels = np.array([None, *np.array(["a", "b", "c"])[y][1:]], dtype=object)
     study = examine(SVC().fit(X[1:], labels[1:].astype(str)), X, labels)
     assert study.evaluation.n_rows == 149
-    assert "1 rows without a target were left out" in study.words
+    assert "1 rows without a target were left out" in study.sentences
     assert study.cloud.rows[0]["row"] == "1"
+
+
+def test_rows_are_called_as_the_caller_calls_them():
+    train, (X, y) = halves(IRIS)
+    numbers = 1000 + np.arange(len(y))
+    study = examine(SVC().fit(*train), X, y, row_numbers=numbers)
+    plain = examine(SVC().fit(*train), X, y)
+    for one, other in zip(study.cases[:3], plain.cases[:3], strict=True):
+        assert [case.row for case in one.cases] == [1000 + case.row for case in other.cases]
+    assert study.cloud.rows[0]["row"] == "1000"
+
+
+@pytest.mark.parametrize("numbers", [np.arange(3), np.linspace(0, 1, 75), "abc"])
+def test_numbers_that_fit_no_rows_are_refused(numbers):
+    train, test = halves(IRIS)
+    with pytest.raises(ValueError, match="row_numbers must be a whole number for each of the 75"):
+        examine(SVC().fit(*train), *test, row_numbers=numbers)

@@ -70,7 +70,7 @@ def test_a_hurried_study_is_complete_or_says_what_is_missing():
     study = examine(MODEL, rows, y, train=(X[::2], Y[::2]), time_limit=1e-6)
     assert "no time" in study.left_out["learning curve"]
     assert study.evaluation.n_rows < len(rows)
-    assert any("drawn at random" in sentence for sentence in study.words)
+    assert any("drawn at random" in sentence for sentence in study.sentences)
 
 
 @pytest.mark.parametrize("most", [3, 50, 149])

@@ -156,7 +156,7 @@ def test_tabs_are_the_parts_that_there_are():
 def test_what_is_left_out_is_said():
     text = " ".join(Reader(samples.page_of("bare")).texts)
     assert "Left out: tuning.  No search." in text
-    assert "Left out: AUC.  No scores." in text
+    assert "What is not here AUC:  No scores." in text
 
 
 def test_the_confusion_matrix_is_in_the_page():
@@ -195,11 +195,11 @@ def test_large_clouds_are_thinned_and_say_so():
 def test_an_embedding_needs_no_label_and_no_error():
     nothing = np.zeros(0)
     cloud = Cloud("PCA", np.random.default_rng(0).normal(size=(30, 2)), nothing, nothing, [])
-    text = embedding_page("An <embedding>", cloud, samples.PROOF, ["PCA of 30 rows"], [3.0, 1.0])
+    text = embedding_page("An <embedding>", cloud, samples.PROOF, ["PCA of 30 rows"], [0.6, 0.15])
     reader = Reader(text)
     assert reader.wrong == []
     assert "radio" not in reader.values("type")
-    assert "75.0\u00a0% of the sum" in text
+    assert "The first two hold 75.0\u00a0% of the variance." in text
     assert "An &lt;embedding&gt;" in text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from mercer.report.charts.marks import bars, line
 from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale
 from mercer.report.sections import classification, regression, tuning
 from mercer.report.sections import roc as roc_curves
+from mercer.report.sections.done import OPEN, what_was_done
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
 from mercer.report.study import Estimate, Score, Surface
-from mercer.report.wording import aligned, distinct, number
+from mercer.report.wording import NBSP, aligned, distinct, number, percent
 from tests.report import samples
 
 numbers = st.floats(-1e200, 1e200, allow_subnormal=False)
@@ -175,8 +177,8 @@ def test_the_bins_of_the_residuals_hold_all_of_them():
         assert heights.sum() == len(residual)
 
 
-def test_the_running_median_of_a_constant_is_the_constant():
-    x, y = regression.running_median(np.arange(100.0), np.full(100, 3.0))
+def test_the_running_mean_of_a_constant_is_the_constant():
+    x, y = regression.running_mean(np.arange(100.0), np.full(100, 3.0))
     assert (y == 3.0).all()
     assert (np.diff(x) > 0).all()
 
@@ -269,7 +271,8 @@ def test_no_label_and_no_error_are_no_groups():
 
 # ---------------------------------------------------------------- what is claimed of scores
 def scored(model, rival, higher=True):
-    return Score("accuracy", "share", Estimate(*model), {"linear model": Estimate(*rival)}, higher)
+    rivals, unit = {"linear model": Estimate(*rival)}, "share" if higher else ""
+    return Score("accuracy", "share", Estimate(*model), rivals, higher, unit)
 
 
 def test_an_order_is_claimed_only_where_intervals_are_apart():
@@ -289,14 +292,14 @@ def test_an_order_is_claimed_only_where_intervals_are_apart():
 def test_the_strongest_rival_is_named():
     weak, strong = Estimate(0.2, 0.1, 0.3), Estimate(0.8, 0.79, 0.81)
     rivals = {"always 'no'": weak, "undefined": Estimate(np.nan, np.nan, np.nan), "forest": strong}
-    told = comparison(Score("accuracy", "share", Estimate(0.9, 0.89, 0.91), rivals))
+    told = comparison(Score("accuracy", "share", Estimate(0.9, 0.89, 0.91), rivals, unit="share"))
     assert told == "better than forest by 10.0 points"
 
 
 def test_the_verdict_says_value_rows_and_interval():
     told = verdict(samples.binary())
     assert told.startswith(
-        "Accuracy 92.5\u00a0% on 600 rows, 95\u00a0% interval 90.5\u00a0% to 94.3"
+        "Accuracy 92.5\u00a0% on 600 rows (95\u00a0% interval 90.5\u00a0% to 94.3"
     )
     assert told.endswith("better than the linear model by 6.4 points.")
 
@@ -315,3 +318,37 @@ def test_a_rival_far_away_stands_at_the_edge_as_an_arrow():
     assert "circle" in strip(axis, near, "rival")
     alone = axis_around(model, [far])
     assert alone.low < far.value  # with nobody nearer the axis reaches it
+
+
+def test_the_lead_on_the_same_rows_decides_where_it_is_known():
+    """Intervals that overlap say little: the rows that are hard are hard for both."""
+    close = scored((0.9, 0.84, 0.92), (0.87, 0.84, 0.9))
+    sure = replace(close, leads={"linear model": Estimate(0.03, 0.01, 0.05)})
+    assert comparison(sure) == "better than the linear model by 3.0 points"
+    unsure = replace(close, leads={"linear model": Estimate(0.03, -0.01, 0.05)})
+    assert comparison(unsure).startswith("not distinguishable")
+
+
+def test_scores_at_one_point_have_an_axis_to_the_next():
+    perfect = Estimate(1.0, 1.0, 1.0)
+    axis = axis_around(perfect, [perfect, Estimate(0.5, 0.5, 0.5)])
+    assert axis.low < 0.5
+    assert axis.high < 1.1
+
+
+@given(share=st.floats(0.0, 1.0), digits=st.integers(0, 2))
+def test_only_all_and_nothing_are_written_as_such(share, digits):
+    told = percent(share, digits).replace(NBSP, " ")
+    assert (told == "100 %") == (share == 1.0)
+    assert (told == "0 %") == (share == 0.0)
+    number = float(told.strip("<>% "))
+    assert abs(number - 100 * share) <= 10.0**-digits * 1.0001
+
+
+def test_few_sentences_are_shown_and_the_others_folded():
+    told = [f"sentence {i}" for i in range(9)]
+    text = what_was_done({"The columns": told, "The test": told[:4]}, {})
+    shown, folded = text.split("<summary>6 more</summary>")
+    assert shown.count("<li>") == OPEN
+    assert folded.count("<li>") == 6 + 4  # a fold for a single sentence would save nothing
+    assert what_was_done({}, {}) is None

@@ -24,9 +24,11 @@ def axis_around(first: Estimate, others: Sequence[Estimate]) -> Linear:
     """Return an axis that holds the first estimate and those near enough to compare with."""
     widths = [e.high - e.low for e in (first, *others) if np.isfinite(e.high - e.low)]
     reach = REACH * max(widths, default=0.0)
-    near = [e for e in others if abs(e.value - first.value) <= reach]
-    nearest = sorted(others, key=lambda e: np.nan_to_num(abs(e.value - first.value), nan=np.inf))
-    return axis_over([first, *(near or nearest[:1])])
+    far = {id(e): np.nan_to_num(abs(e.value - first.value), nan=np.inf) for e in others}
+    near = [e for e in others if far[id(e)] <= reach]
+    if not any(far[id(e)] for e in near) and not any(widths):  # all at one point: no axis
+        near = sorted((e for e in others if far[id(e)]), key=lambda e: far[id(e)])[:1]
+    return axis_over([first, *(near or sorted(others, key=lambda e: far[id(e)])[:1])])
 
 
 def strip(

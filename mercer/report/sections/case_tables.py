@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mercer.report.html import Markup, join, tag
 from mercer.report.page import scroller, stack
@@ -10,6 +11,7 @@ from mercer.report.study import Case, CaseTable
 from mercer.report.wording import capital, sentence, short
 
 COLUMNS = 12  # of the values of a row
+FEW = 3  # so many columns have room for long texts
 
 
 def case_tables(tables: Sequence[CaseTable]) -> Markup | None:
@@ -22,9 +24,11 @@ def _card(one: CaseTable) -> Markup:
     names = list(dict.fromkeys(name for case in one.cases for name in case.values))
     shown, rest = names[:COLUMNS], len(names) - COLUMNS
     cut = f" The first {COLUMNS} of {len(names)} columns are shown." if rest > 0 else ""
-    head = ["row", "truth", "prediction", _how_sure(one), *(short(name) for name in shown)]
+    own = [name for name in ("truth", "prediction", "confidence") if _known(one, name)]
+    head = ["row", *(one.measure if name == "confidence" else name for name in own)]
+    head += [short(name) for name in shown]
     top = tag("thead", tag("tr", [tag("th", name, scope="col") for name in head]))
-    body = tag("tbody", [_row(case, shown) for case in one.cases])
+    body = tag("tbody", [_row(case, own, shown) for case in one.cases])
     inside = tag("table", tag("caption", one.heading), top, body, class_="cases")
     return tag(
         "article",
@@ -35,18 +39,23 @@ def _card(one: CaseTable) -> Markup:
     )
 
 
-def _how_sure(one: CaseTable) -> str:
-    return "residual" if all(case.right is None for case in one.cases) else "confidence"
+def _value(text: str, columns: int) -> Markup:
+    """Return a cell; a text that stands alone may take several lines."""
+    if columns > FEW:
+        return tag("td", short(text, 40), class_="value")
+    return tag("td", short(text, 200), class_="value text")
 
 
-def _row(case: Case, shown: Sequence[str]) -> Markup:
+def _known(one: CaseTable, field: str) -> bool:
+    return any(getattr(case, field) for case in one.cases)
+
+
+def _row(case: Case, own: Sequence[str], shown: Sequence[str]) -> Markup:
     return tag(
         "tr",
         tag("th", f"{case.row:,}", scope="row"),
-        tag("td", short(case.truth)),
-        tag("td", _mark(case), short(case.prediction)),
-        tag("td", case.confidence, class_="sure"),
-        [tag("td", short(case.values.get(name, ""), 40), class_="value") for name in shown],
+        [tag("td", *CELLS[name](case), class_=name) for name in own],
+        [_value(case.values.get(name, ""), len(shown)) for name in shown],
     )
 
 
@@ -56,3 +65,10 @@ def _mark(case: Case) -> Markup | None:
     sign, word = ("✓", "right") if case.right else ("✗", "wrong")
     hidden = tag("span", f"{word}: ", class_="hidden")
     return join(tag("span", sign, class_=f"mark {word}", aria_hidden="true"), hidden)
+
+
+CELLS: dict[str, Callable[[Case], Sequence[Any]]] = {
+    "truth": lambda case: [short(case.truth)],
+    "prediction": lambda case: [_mark(case), short(case.prediction)],
+    "confidence": lambda case: [case.confidence],
+}

@@ -14,9 +14,12 @@ from mercer.report.page import card, scroller, stack, switch, table
 from mercer.report.sections.roc import RATES, roc
 from mercer.report.wording import called, count, percent
 
-BOTH = 5  # up to so many classes a cell shows the count and the share
-WIDE = 12  # more classes than this take the whole width
-UPRIGHT = 6  # from so many classes on the headings stand upright
+BOTH = 6  # up to so many classes a cell shows the count and the share
+WIDE = 12  # more classes than this have smaller cells
+UPRIGHT = 5  # from so many classes on the headings stand upright
+SHORT = 3  # unless the names of all of them have at most so many letters
+PARTS = 2  # tables beside each other, for the figures of many classes
+WIDTHS = ((20, "wide"), (WIDE, "large"), (BOTH, "broad"))  # what more classes than this need
 CELLS = (("counts", "Counts"), ("shares", "Row shares"))
 
 
@@ -28,17 +31,15 @@ def panels(evaluation: Any, learning: Markup | None) -> list[Markup]:
         calibration(evaluation) if evaluation.calibration is not None else None,
     ]
     size = len(evaluation.labels)
-    if size <= BOTH:
-        full = all(charts) and learning
-        order = (
-            [matrix, *charts, figures, learning]
-            if full
-            else [stack(matrix, figures), *charts, learning]
-        )
-    elif size <= WIDE:
+    if size > WIDE:
+        beside = tag("div", *charts, class_="stack pair") if any(charts) else None
+        order = [matrix, beside, figures, learning]
+    elif size > BOTH:
         order = [matrix, figures, *charts, learning]
+    elif all(charts) and learning:
+        order = [matrix, *charts, figures, learning]
     else:
-        order = [matrix, figures, stack(*charts, learning)]
+        order = [stack(matrix, figures), *charts, learning]
     return [cell for cell in order if cell]
 
 
@@ -49,14 +50,17 @@ def confusion(evaluation: Any) -> Markup:
     names = [called(label, 18) for label in evaluation.labels]
     size = len(names)
     kind = "both" if size <= BOTH else "one"
-    class_ = f"confusion {kind}{' upright' * (size >= UPRIGHT)}{' dense' * (size > WIDE)}"
-    head = tag("tr", tag("td", "truth ↓ taken for →"), [_heading(n, "col") for n in names])
+    upright = size >= UPRIGHT and max(map(len, names)) > SHORT
+    class_ = f"confusion {kind}{' upright' * upright}{' dense' * (size > WIDE)}"
+    head = tag(
+        "tr", tag("td", "truth ↓", tag("br"), "taken for →"), [_heading(n, "col") for n in names]
+    )
     body = [_confusion_row(names, i, counts[i]) for i in range(size)]
     caption = tag("caption", "Rows by true class, columns by predicted class")
     inside = tag("table", caption, tag("thead", head), tag("tbody", body), class_=class_)
     right = percent(np.trace(counts) / counts.sum())
     words = f"{right} lie on the diagonal. A cell is tinted by its share of the row."
-    wide = "wide" if size > WIDE else "broad" if size > BOTH else ""
+    wide = next((name for least, name in WIDTHS if size > least), "")
     choice = switch("cells", "Cells show", CELLS) if size > BOTH else None
     return figure(
         "confusion", "Confusions", words, choice, scroller(inside, "Confusions"), class_=wide
@@ -154,5 +158,11 @@ def by_class(evaluation: Any) -> Markup:
         for i, label in enumerate(evaluation.labels)
     ]
     head = ["class", "rows", "recall", "precision", "F₁"]
+    step = len(rows) if len(rows) <= WIDE else -(-len(rows) // PARTS)
+    tables = [
+        table(head, rows[i : i + step], "Figures of each class", "numbers")
+        for i in range(0, len(rows), step)
+    ]
     notes = tag("ul", [tag("li", note) for note in evaluation.notes]) if evaluation.notes else None
-    return card("Each class", table(head, rows, "Figures of each class", "numbers"), notes)
+    wide = "wide" if len(tables) > 1 else ""
+    return card("Each class", tag("div", tables, class_="side-by-side"), notes, class_=wide)

@@ -83,7 +83,10 @@ def _plane(cloud: Cloud, label: Groups | None, error: Groups | None) -> Markup:
     names = [
         tag("span", f"{cloud.axes[0]} →", class_="x-name"),
         tag("span", f"↑ {cloud.axes[1]}", class_="y-name"),
-        *(tag("span", n, class_="name", style=s, data_group=k) for k, n, s in _names(x, y, label)),
+        *(
+            tag("span", n, class_=f"name l{k}", style=s, data_group=k)
+            for k, n, s in _names(x, y, label)
+        ),
     ]
     return tag(
         "div",

@@ -12,7 +12,7 @@ from mercer.report.charts.scale import Linear, Log
 from mercer.report.html import Markup, tag
 from mercer.report.sections import classification, regression
 from mercer.report.study import Curve, Study
-from mercer.report.wording import count, number
+from mercer.report.wording import count, number, sentence
 
 TASKS = {"classify": classification.panels, "regress": regression.panels}
 
@@ -41,7 +41,8 @@ def learning(curve: Curve) -> Markup:
             for pair, kind in zip(_lines(curve), KINDS, strict=True)
         ],
     )
-    words = "If the lower line still rises at the right, more rows will help."
+    words = "While the line of unseen rows still rises at the right, more rows are likely to help."
+    words = f"{words} {sentence(curve.words)}" if curve.words else words
     marks = legend([("second", "on rows it learned from"), ("model", "on rows it did not see")])
     return figure("learning", "Learning curve", words, inside, marks, class_="beside")
 

@@ -14,14 +14,14 @@ from mercer.report.page import card, table
 from mercer.report.wording import count, number, percent
 
 MOST_POINTS = 1000
-BINS = 24
+BINS = (12, 60)  # at least and at most, for the spread of the residuals
 
 
 def panels(evaluation: Any, learning: Markup | None) -> list[Markup]:
     """Return the cells of the grid."""
     residual = np.asarray(evaluation.residuals, dtype=float)
-    prediction = np.asarray(evaluation._rows.prediction, dtype=float)
-    truth = np.asarray(evaluation._rows.y, dtype=float)
+    prediction = np.asarray(evaluation.prediction, dtype=float)
+    truth = np.asarray(evaluation.y, dtype=float)
     kept = thinned(len(truth), MOST_POINTS)
     tips = [
         f"row {i}\nactual {number(truth[i])}, predicted {number(prediction[i])}\n"
@@ -57,13 +57,11 @@ def predicted(prediction: Any, truth: Any, tips: Any, evaluation: Any) -> Markup
 
 
 def residuals(prediction: Any, residual: Any, tips: Any) -> Markup:
-    """Return residuals against predictions, with their running median."""
+    """Return residuals against predictions, with their running mean."""
     scale = Linear.over(prediction)
     frame = Frame(scale, Linear.over(residual, [0.0]), height=360.0)
-    x, y = running_median(prediction, residual)
-    words = (
-        "Actual less predicted. Where the line, a running median, leaves 0, the model is biased."
-    )
+    x, y = running_mean(prediction, residual)
+    words = "Actual less predicted. Where the line, a running mean, leaves 0, the model is biased."
     summary = (
         f"{count(len(residual), 'row')}; half of the residuals lie between {_middle(residual)}."
     )
@@ -77,10 +75,10 @@ def residuals(prediction: Any, residual: Any, tips: Any) -> Markup:
     return figure("residuals", "Residuals", words, inside)
 
 
-def running_median(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return medians of up to ten groups of neighbours along x."""
+def running_mean(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means of up to ten groups of neighbours along x."""
     groups = np.array_split(np.argsort(x, kind="stable"), max(1, min(10, len(x) // 12)))
-    return np.array([np.median(x[g]) for g in groups]), np.array([np.median(y[g]) for g in groups])
+    return np.array([x[g].mean() for g in groups]), np.array([y[g].mean() for g in groups])
 
 
 def histogram(residual: np.ndarray) -> Markup:
@@ -114,10 +112,18 @@ def quantiles(evaluation: Any) -> Markup:
 
 def _edges(residual: np.ndarray) -> np.ndarray:
     """Return round edges of bins that hold all residuals."""
-    scale = Linear.over(np.clip(residual, -LARGEST, LARGEST), pad=0.0)
-    marks = nice(scale.low, scale.high, BINS)
+    residual = np.clip(residual, -LARGEST, LARGEST)
+    scale = Linear.over(residual, pad=0.0)
+    marks = nice(scale.low, scale.high, _n_bins(residual))
     step = marks[1] - marks[0]
     return np.concatenate([[marks[0] - step], marks, [marks[-1] + step]])
+
+
+def _n_bins(residual: np.ndarray) -> int:
+    """Return how many bins of the width of Freedman and Diaconis there are, within reason."""
+    low, q1, q3, high = np.quantile(residual / (np.abs(residual).max() or 1.0), [0, 0.25, 0.75, 1])
+    width = 2.0 * (q3 - q1) / np.cbrt(len(residual))
+    return int(np.clip((high - low) / max(width, 1e-9), *BINS))
 
 
 def _middle(residual: np.ndarray) -> str:

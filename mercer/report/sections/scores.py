@@ -12,13 +12,13 @@ from mercer.report.html import Markup, tag
 from mercer.report.study import Estimate, Score, Study
 from mercer.report.wording import NBSP, capital, count, fixed, number, percent, sentence
 
-SHARES = ("share", "accuracy", "recall", "precision", "per cent", "percentage")
 MODEL = "this model"
 
 
 def cards(scores: Sequence[Score]) -> Markup:
     """Return one card a score."""
-    return tag("div", [_card(score) for score in scores], class_="scores")
+    inside = tag("div", [_card(score) for score in scores], class_="scores")
+    return tag("section", tag("h2", "Scores", class_="hidden"), inside, aria_label="Scores")
 
 
 def verdict(study: Study) -> str:
@@ -27,12 +27,10 @@ def verdict(study: Study) -> str:
         return ""
     score, rows = study.scores[0], getattr(study.evaluation, "n_rows", None)
     where = f" on {count(rows, 'row')}" if rows else ""
-    between = (
-        f", 95{NBSP}% interval {told(score, score.model.low)} to {told(score, score.model.high)}"
-    )
-    known = between if np.isfinite([score.model.low, score.model.high]).all() else ""
+    between = interval(score, score.model)
     against = comparison(score)
-    said = f"{score.name} {told(score, score.model.value)}{where}{known}"
+    said = f"{score.name} {told(score, score.model.value)}{where}"
+    said = f"{said} ({between})" if between else said
     return sentence(f"{said}: {against}" if against else said)
 
 
@@ -41,22 +39,24 @@ def told(score: Score, value: float) -> str:
     return percent(value) if is_share(score) else fixed(value)
 
 
+def interval(score: Score, estimate: Estimate) -> str:
+    """Return the interval in words; nothing where it is not known or has no length."""
+    low, high = estimate.low, estimate.high
+    if not np.isfinite([low, high]).all() or low == high:
+        return ""
+    return f"95{NBSP}% interval {told(score, low)} to {told(score, high)}"
+
+
 def is_share(score: Score) -> bool:
     """Tell whether a score is read in per cent."""
-    words = f"{score.name} {score.meaning}".lower()
-    values = [e.value for e in (score.model, *score.rivals.values()) if np.isfinite(e.value)]
-    if score.name.lower() in (
-        "r²",
-        "r2",
-    ):  # may be below 0 elsewhere, and is never read in per cent
-        return False
-    return any(word in words for word in SHARES) and all(0.0 <= v <= 1.0 for v in values)
+    return score.unit == "share"
 
 
 def comparison(score: Score) -> str:
     """Say how the model stands against its strongest rival; nothing if there is none.
 
-    The order of the two is claimed only where their intervals are apart.
+    The order of the two is claimed only where the interval of their difference on the same rows
+    does not hold 0, or where nothing is known of it and their own intervals are apart.
     """
     rivals = {name: e for name, e in score.rivals.items() if np.isfinite(e.value)}
     if not rivals or not np.isfinite(score.model.value):
@@ -64,9 +64,16 @@ def comparison(score: Score) -> str:
     sign = 1.0 if score.higher_is_better else -1.0
     name = max(rivals, key=lambda rival: sign * rivals[rival].value)
     gap = sign * (score.model.value - rivals[name].value)
-    if _overlap(score.model, rivals[name]):
+    if not _apart(score, name):
         return f"not distinguishable from {named(name)}"
     return f"{'better' if gap > 0 else 'worse'} than {named(name)} by {_gap(score, abs(gap))}"
+
+
+def _apart(score: Score, rival: str) -> bool:
+    lead = score.leads.get(rival)
+    if lead is None:
+        return not _overlap(score.model, score.rivals[rival])
+    return bool(lead.low > 0.0 or lead.high < 0.0)
 
 
 def named(rival: str) -> str:
@@ -97,6 +104,7 @@ def _card(score: Score) -> Markup:
         "article",
         tag("h3", capital(score.name)),
         tag("p", told(score, score.model.value), class_="figure"),
+        tag("p", interval(score, score.model), class_="between"),
         tag("p", capital(score.meaning), class_="meaning"),
         _contest(score),
         tag("p", sentence(against), class_=_mood(against)) if against else None,
@@ -122,12 +130,30 @@ def _contest(score: Score) -> Markup:
 
 
 def _row(score: Score, axis: Linear, name: str, e: Estimate, class_: str) -> Markup:
-    between = f"95{NBSP}% interval {told(score, e.low)} to {told(score, e.high)}"
-    tip = f"{name}\n{told(score, e.value)}\n{between}"
+    between = interval(score, e)
+    tip = "\n".join(filter(None, (name, told(score, e.value), between, _lead(score, name))))
     return tag(
         "li",
         tag("span", name, class_="name"),
-        tag("span", told(score, e.value), tag("span", f", {between}", class_="hidden")),
+        tag(
+            "span",
+            told(score, e.value),
+            tag("span", f", {between}", class_="hidden") if between else None,
+        ),
         strip(axis, e, class_, zero=score.model.value, tip=tip),
         class_=class_,
     )
+
+
+def _lead(score: Score, rival: str) -> str:
+    """Return the interval of the difference of the model and a rival, in words."""
+    lead = score.leads.get(rival)
+    if lead is None:
+        return ""
+    low, high = (_signed(score, end) for end in (lead.low, lead.high))
+    return f"this model less this one: {low} to {high}"
+
+
+def _signed(score: Score, gap: float) -> str:
+    sign = "+" if gap > 0 else "−" if gap < 0 else ""
+    return f"{sign}{_gap(score, abs(gap))}"

@@ -215,6 +215,13 @@ function setUpMap() {
   });
 }
 
+// ---------------------------------------------------------------- what was done
+/* On a phone it would push everything else far down: there it is a line that can be opened. */
+function setUpDone() {
+  const done = one(".done");
+  if (done && matchMedia("screen and (max-width: 560px)").matches) done.open = false;
+}
+
 // ---------------------------------------------------------------- one curve among many
 function setUpPicker() {
   const picker = one("#roc-pick");
@@ -254,6 +261,7 @@ async function copied(source) {
 
 setUpTheme();
 setUpTips();
+setUpDone();
 setUpTabs();
 setUpMap();
 setUpPicker();

@@ -1,0 +1,115 @@
+"""How far a model is ahead of a rival: the same rows are drawn for both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from mercer.report._answers import Answers, Judged
+from mercer.report._paired import FEWEST_ROWS, lead
+
+SEEDS = st.integers(0, 2**31)
+
+
+def judged(y, prediction, scores=None, draws=400, seed=0):
+    labels = None if np.asarray(y).dtype.kind == "f" else np.unique(y)
+    return Judged.of(Answers(y, prediction, scores, labels), draws, seed)
+
+
+def classes(seed, n=120, k=2):
+    """Return labels, and two sets of scores that know something of them."""
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(k), rng.integers(k, size=n - k))
+    return y, *(rng.normal(size=(n, k)) + 1.5 * np.eye(k)[y] for _ in range(2))
+
+
+def pair(seed, k=2):
+    y, one, other = classes(seed, k=k)
+    return [judged(y, s.argmax(axis=1), s if k > 2 else s[:, 1] - s[:, 0]) for s in (one, other)]
+
+
+def numbers(seed, n=100):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=n)
+    return [judged(y, y + size * rng.normal(size=n)) for size in (0.3, 0.5)]
+
+
+RATES = {
+    "accuracy": metrics.accuracy_score,
+    "uar": metrics.balanced_accuracy_score,
+    "f1": metrics.f1_score,
+}
+ERRORS = {
+    "r2": metrics.r2_score,
+    "rmse": metrics.root_mean_squared_error,
+    "mae": metrics.mean_absolute_error,
+}
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS)
+@pytest.mark.parametrize("key", RATES)
+def test_the_lead_is_the_difference_of_the_rates_of_scikit_learn(key, seed):
+    own, rival = pair(seed)
+    found = lead(own, rival, key)
+    score = [RATES[key](j.answers.y, j.answers.prediction) for j in (own, rival)]
+    assert found.value == pytest.approx(score[0] - score[1])
+    assert found.low <= found.value <= found.high
+
+
+@pytest.mark.parametrize("key", ERRORS)
+def test_the_lead_is_the_difference_of_the_errors_of_scikit_learn(key):
+    own, rival = numbers(1)
+    score = [ERRORS[key](j.answers.y, j.answers.prediction) for j in (own, rival)]
+    assert lead(own, rival, key).value == pytest.approx(score[0] - score[1])
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_lead_of_areas(k):
+    own, rival = pair(3, k)
+    assert lead(own, rival, "auc").value == pytest.approx(own.evaluation.auc - rival.evaluation.auc)
+
+
+@pytest.mark.parametrize("key", [*RATES, "auc", *ERRORS])
+def test_the_lead_over_oneself_is_nothing(key):
+    own = (numbers(0) if key in ERRORS else pair(0))[0]
+    found = lead(own, own, key)
+    assert (found.low, found.value, found.high) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("key", [*RATES, "auc", *ERRORS])
+def test_the_lead_of_the_other_is_the_opposite(key):
+    own, rival = numbers(0) if key in ERRORS else pair(0)
+    there, back = lead(own, rival, key), lead(rival, own, key)
+    assert (there.value, there.low, there.high) == pytest.approx(
+        (-back.value, -back.high, -back.low)
+    )
+
+
+def test_the_interval_of_accuracy_is_that_of_the_paired_differences():
+    """For many rows: the mean of d = right − rival right, ± 1.96 σ(d) / √n, within each class."""
+    y, one, other = classes(5, n=4000)
+    own, rival = (judged(y, s.argmax(axis=1), draws=2000) for s in (one, other))
+    found = lead(own, rival, "accuracy")
+    d = rival.answers.wrong.astype(float) - own.answers.wrong
+    variance = sum(np.var(d[y == c]) * np.mean(y == c) for c in (0, 1)) / len(y)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.1)
+
+
+@pytest.mark.parametrize("better", [FEWEST_ROWS - 1, FEWEST_ROWS])
+def test_a_few_rows_do_not_decide(better):
+    """A coin falls five times on the same side once in sixteen: that is no proof."""
+    y = np.repeat([0, 1], 20)
+    worse = np.where(np.arange(40) < better, 1 - y, y)
+    found = lead(judged(y, y), judged(y, worse), "accuracy")
+    assert found.value == pytest.approx(better / 40)
+    assert (found.low > 0.0) == (better >= FEWEST_ROWS)
+
+
+def test_without_scores_there_is_no_lead_of_areas():
+    y, one, other = classes(0)
+    own, rival = judged(y, one.argmax(axis=1)), judged(y, other.argmax(axis=1))
+    assert lead(own, rival, "auc") is None
