@@ -26,7 +26,7 @@ from mercer.io import save
 from mercer.linear import LogisticRegression, Ridge
 from mercer.report import Study, examine, render, write_text
 
-REPORT_SHARE = 0.25  # of the time for what the report computes
+REPORT_SHARE = 0.15  # of the time for what the report computes
 LINEAR_SHARE = 0.1  # of the time for the linear model to compare with
 A_MOMENT = 2.0  # seconds that the scores and a fair rival need, however little time there is
 

@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 from sklearn.pipeline import Pipeline
 
-from mercer.cli.choice import smoothest
+from mercer.cli.choice import around, on_more_rows, promising, smoothest
 from mercer.cli.encode import encoded
 from mercer.cli.errors import CommandError
 from mercer.cli.problem import Problem
@@ -22,10 +27,13 @@ from mercer.cli.screen import Screen, count, percent
 from mercer.select import KernelSearchCV, tune
 
 FIRST_ROWS = 1500  # rows of the first, wide search
-SECOND_SHARE = 0.2  # of the time for the second, narrow search on more rows
-TUNING_SHARE = 0.5  # of the time for both
+STAGE_SHARE = 0.1  # of the time for each of the narrower searches on more rows
+TUNING_SHARE = 0.5  # of the time for all of them
 FIT_SHARE = 0.4  # of the time for the last fit
 FOLDS = 5
+HELD_OUT = 0.25  # of the rows of a narrower search, in as few splits as make ENOUGH of them
+ENOUGH = 2000
+SHARED = "200MB"  # for a Gram matrix that few splits share: a larger one costs more than it saves
 DOUBT = 0.7  # where the time is likely to do for so many of the rows, all are tried
 IN_A_HURRY = 3.0  # seconds for the last fit after Ctrl-C
 
@@ -89,9 +97,7 @@ class Learner:
         self.problem, self.kernel, self.seed, self.screen = problem, kernel, seed, screen
         self.time_limit = time_limit
         self.interrupted = False
-        self.more_rows = (
-            0  # of the narrow search of the first recipe: others are judged by them too
-        )
+        self.rows_of_stage: dict[int, int] = {}  # of the first recipe: all are judged by the same
 
     def learn(self, model: str) -> Learned:
         """Return the best of the recipes that a name stands for, fitted to all rows."""
@@ -127,34 +133,51 @@ class Learner:
 
     def _search(self, name: str, recipe: Recipe, Z: Any, rivals: int) -> Search:
         with self.screen.step("tune", "") as said:
-            search, n_rows = self._two_searches(recipe, Z, rivals)
+            search, n_rows = self._search_in_stages(recipe, Z, rivals)
             said.append(self._found(name, search, n_rows))
         return Search(name, recipe, search, n_rows)
 
-    def _two_searches(self, recipe: Recipe, Z: Any, rivals: int) -> tuple[KernelSearchCV, int]:
-        """Search widely on few rows, then narrowly on as many as the time allows."""
+    def _search_in_stages(self, recipe: Recipe, Z: Any, rivals: int) -> tuple[KernelSearchCV, int]:
+        """Search widely on few rows, then ever more narrowly on as many as the time allows.
+
+        The best width of a kernel shrinks as rows come in: a point that wins on few rows is only
+        where to look next.
+        """
         budget = None if self.time_limit is None else TUNING_SHARE * self.time_limit / rivals
         begun = time.monotonic()
         search, rows = self._first(recipe, Z, budget)
-        seconds = max(time.monotonic() - begun, 1e-3)
         self.interrupted = search.status_ == "interrupted"
-        if search.status_ != "complete" or len(rows) == len(self.problem):
-            return search, len(rows)
-        grid, tried = _around(search), len(search.cv_results_["params"])
-        more = self.more_rows or self._affordable(len(rows), seconds / tried, grid, recipe.growth)
-        if more < 2 * len(rows):
-            return search, len(rows)
-        self.more_rows = more
-        left = None if budget is None else max(budget - (time.monotonic() - begun), 0.1)
-        first, rows = len(rows), self._sample(more)
-        try:
-            finer = self._grid(search.estimator, grid, Z[rows], self.problem.y[rows], left)
-        except TimeoutError:  # the machine was slower than it seemed
-            return search, first
-        except KeyboardInterrupt:
-            self.interrupted = True
-            return search, first
-        return finer, len(rows)
+        tried = len(search.cv_results_["params"])
+        seconds = (time.monotonic() - begun) / tried / FOLDS  # of a candidate on a split
+        for stage, candidates_of in enumerate((promising, around)):
+            if search.status_ != "complete" or len(self.problem) <= FIRST_ROWS:
+                break
+            candidates = candidates_of(search.cv_results_, search.best_index_)
+            more = self._rows_of(stage, len(rows), seconds * len(candidates), recipe.growth)
+            if more < len(rows):
+                break
+            left = None if budget is None else max(budget - (time.monotonic() - begun), 0.1)
+            start, sample = time.monotonic(), self._sample(more)
+            try:
+                search = self._listed(search, candidates, Z, (rows, sample), left)
+            except TimeoutError:  # the machine was slower than it seemed
+                break
+            except KeyboardInterrupt:
+                self.interrupted = True
+                break
+            rows = sample
+            seconds = (time.monotonic() - start) / len(candidates) / search.n_splits_
+        return search, len(rows)
+
+    def _rows_of(self, stage: int, n: int, seconds: float, growth: float) -> int:
+        """Return for how many rows a stage stays in its time; the first recipe decides for all.
+
+        On n rows it would take so many seconds, which grow as a power of them.
+        """
+        share = STAGE_SHARE * (60.0 if self.time_limit is None else self.time_limit)
+        affordable = int(n * (share / max(seconds, 1e-4)) ** (1 / growth))
+        most = self.rows_of_stage.setdefault(stage, affordable)
+        return min(len(self.problem), most)
 
     def _first(
         self, recipe: Recipe, Z: Any, budget: float | None
@@ -167,38 +190,46 @@ class Learner:
             rows = self._sample(min(len(self.problem), FIRST_ROWS) // 3)
             return self._wide(recipe, Z[rows], self.problem.y[rows], budget), rows
 
-    def _affordable(self, n: int, seconds: float, grid: dict[str, list[Any]], growth: float) -> int:
-        """Return for how many rows a narrow search stays in its time.
-
-        A candidate took so many seconds on n rows, which grow as a power of them.
-        """
-        candidates = int(np.prod([len(values) for values in grid.values()]))
-        share = SECOND_SHARE * (60.0 if self.time_limit is None else self.time_limit)
-        return min(len(self.problem), int(n * (share / (seconds * candidates)) ** (1 / growth)))
-
     def _wide(self, recipe: Recipe, Z: Any, y: Any, limit: float | None) -> KernelSearchCV:
         estimator = recipe.estimator(self.kernel, self.seed)
         if recipe.grid is not None:
-            return self._grid(estimator, dict(recipe.grid), Z, y, limit, smoothest)
+            search = KernelSearchCV(
+                estimator, dict(recipe.grid), refit=smoothest, **self._how(y, limit)
+            )
+            with _calm():
+                return search.fit(Z, y)
         with _calm():
             return tune(estimator, Z, y, refit=smoothest, **self._how(y, limit))
 
-    def _grid(
+    def _listed(
         self,
-        estimator: Any,
-        grid: dict[str, list[Any]],
+        earlier: KernelSearchCV,
+        candidates: list[dict[str, Any]],
         Z: Any,
-        y: Any,
+        rows: tuple[np.ndarray, np.ndarray],
         limit: float | None,
-        refit: Any = True,
     ) -> KernelSearchCV:
-        search = KernelSearchCV(estimator, grid, refit=refit, **self._how(y, limit))
+        """Score a list of candidates, and take the one that is likely to be best on all rows."""
+        y, learned = self.problem.y[rows[1]], int((1 - HELD_OUT) * len(rows[1]))
+        sizes = (int((1 - 1 / FOLDS) * len(rows[0])), learned, len(self.problem))
+
+        def choose(results: Any) -> int:
+            return smoothest(results, on_more_rows(results, earlier.cv_results_, sizes))
+
+        grid = [{name: [value] for name, value in point.items()} for point in candidates]
+        how = self._how(y, limit) | {"cv": self._splits(y), "refit": choose, "memory": SHARED}
         with _calm():
-            return search.fit(Z, y)
+            return KernelSearchCV(earlier.estimator, grid, **how).fit(Z[rows[1]], y)
 
     def _how(self, y: np.ndarray, limit: float | None) -> dict[str, Any]:
         """Return what all searches have in common."""
         return {"cv": self._folds(y), "time_limit": limit, "progress": self.screen.bar}
+
+    def _splits(self, y: np.ndarray) -> Any:
+        """Return splits whose held-out rows are enough together: what counts is rows to learn."""
+        kind = ShuffleSplit if self.problem.task == "regress" else StratifiedShuffleSplit
+        n = int(np.clip(np.ceil(ENOUGH / (HELD_OUT * len(y))), 1, FOLDS))
+        return kind(n, test_size=HELD_OUT, random_state=self.seed)
 
     def _folds(self, y: np.ndarray) -> Any:
         if self.problem.task == "regress":
@@ -296,14 +327,6 @@ class Learner:
         if len(searches) > 1:
             words.append(f"The {best.recipe.words} was the best and was fitted to all rows.")
         return words
-
-
-def _around(search: KernelSearchCV) -> dict[str, list[Any]]:
-    """Return a narrow grid around the best point: thirds and threefold of what is a scale."""
-    return {
-        name: [value / 3, value, value * 3] if isinstance(value, float) else [value]
-        for name, value in search.best_params_.items()
-    }
 
 
 @contextmanager

@@ -69,7 +69,9 @@ CLASSIFIERS: dict[str, Recipe] = {
     "kernel-logistic": Recipe(
         "kernel logistic regression", KernelLogistic, True, growth=3, most_rows=15_000
     ),
-    "logistic": Recipe("logistic regression", LogisticRegression),
+    "logistic": Recipe(
+        "logistic regression", LogisticRegression, grid={"lam": [0.1, 1.0, 10.0, 100.0]}
+    ),
     "linear-svm": Recipe("linear support vector machine", LinearSVC),
     "knn": Recipe("nearest neighbours", KNN, growth=2),
     "bayes": Recipe(

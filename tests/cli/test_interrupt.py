@@ -39,13 +39,13 @@ def test_before_there_is_a_model_nothing_is_touched(mercer, table, old, monkeypa
 
 
 def test_a_second_search_that_is_interrupted_leaves_the_first(mercer, table, mixed, monkeypatch):
-    tune, found = learning.tune, []
+    wide, found = learning.Learner._wide, []
 
-    def once(*given, **named):
-        found.append(tune(*given, **named) if not found else interrupts())
+    def once(*given):
+        found.append(wide(*given) if not found else interrupts())
         return found[-1]
 
-    monkeypatch.setattr(learning, "tune", once)
+    monkeypatch.setattr(learning.Learner, "_wide", once)
     ended = mercer("fit", table, "-t", "risk", "--ignore", "cost", "--time-limit", "20s")
     assert ended.code == 130
     assert "best found so far" in ended.err
@@ -119,7 +119,7 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mercer, table, monke
         return search
 
     monkeypatch.setattr(learning, "FIRST_ROWS", 60)
-    monkeypatch.setattr(learning, "SECOND_SHARE", 1e-9)
+    monkeypatch.setattr(learning, "STAGE_SHARE", 1e-9)
     monkeypatch.setattr(learning.Learner, "_wide", slow)
     words = ("-t", "risk", "--model", "svm", "--no-report", "--time-limit", "100s")
     ended = mercer("fit", table, *words)
