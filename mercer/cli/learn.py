@@ -320,8 +320,8 @@ class Learner:
 
     def _words(self, searches: list[Search], best: Search) -> list[str]:
         words = [
-            f"A {s.recipe.words} was tuned by {s.search.n_splits_}-fold cross-validation on "
-            f"{s.n_rows:,} rows: {self._score(s.score)}."
+            f"A {s.recipe.words} was tuned by {_way(s.search)} on {s.n_rows:,} rows: "
+            f"{self._score(s.score)}."
             for s in searches
         ]
         if len(searches) > 1:
@@ -345,6 +345,13 @@ def _fitted(estimator: Any, n: int) -> str:
     if certificate is not None:
         said.append("proved optimal" if certificate.ok else "not proved optimal")
     return ", ".join(said)
+
+
+def _way(search: KernelSearchCV) -> str:
+    """Return how the candidates were scored, in words."""
+    if isinstance(search.cv, (KFold, StratifiedKFold)):
+        return f"{search.n_splits_}-fold cross-validation"
+    return f"{count(search.n_splits_, 'random split')} into rows to learn from and to judge by"
 
 
 def _short(name: str) -> str:
