@@ -181,6 +181,8 @@ def _check_place(path: Path) -> None:
         raise ModelFileError(
             f"cannot save to {path}: there is no folder {path.parent}; create it first"
         )
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ModelFileError(f"cannot save to {path}: it is a device or a pipe")
     if path.is_dir():
         raise ModelFileError(f"cannot save to {path}: it is a folder; give the name of a file")
 

@@ -41,6 +41,8 @@ def _check(target: Path) -> None:
     """Raise before the work, not after it."""
     if target.is_dir():
         raise IsADirectoryError(f"path must be a file, such as 'report.html'; {target} is a folder")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"path must be an ordinary file; {target} is a device or a pipe")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path: there is no folder {target.parent}; make it first")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import zipfile
 
@@ -174,3 +175,10 @@ def test_a_subclass_in_disguise_does_not_take_the_name(tmp_path):
     disguised = type("SVC", (SVC,), {"__module__": "mercer.machines"})
     with pytest.raises(ModelFileError, match="cannot be saved"):
         round_trip(disguised(), tmp_path)
+
+
+def test_a_pipe_is_not_replaced_by_a_model(model, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="device or a pipe"):
+        mercer.save(model, tmp_path / "pipe")
+    assert not (tmp_path / "pipe").is_file()

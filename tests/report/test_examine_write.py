@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -81,3 +83,10 @@ def test_a_sample_keeps_the_shares_of_the_classes(most):
     counts = {label: int((y[kept] == label).sum()) for label in ("rare", "often")}
     assert counts["rare"] == max(1, 3 * most // 150)
     assert counts["often"] == 147 * most // 150
+
+
+def test_a_pipe_is_not_replaced_by_a_report(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="ordinary file"):
+        write_report(MODEL, tmp_path / "pipe", X[1::2], Y[1::2])
+    assert not (tmp_path / "pipe").is_file()

@@ -129,6 +129,8 @@ def write_table(frame: Any, path: Any) -> Path:
     write = _writer(path)
     if not path.parent.is_dir():
         raise DataError(f"there is no folder {str(path.parent)!r}: create it, or write elsewhere")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{str(path)!r} is not an ordinary file: write elsewhere")
     part = path.with_name(path.name + ".part")
     try:
         with _open(part, packed=path.suffix.lower() == ".gz") as stream:
