@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline
 
-from mercer.cli.choice import around, on_more_rows, promising, smoothest
+from mercer.cli.choice import NOISE, around, on_more_rows, promising, smoothest
 from mercer.cli.encode import encoded
 from mercer.cli.errors import CommandError
 from mercer.cli.problem import Problem
@@ -107,10 +107,18 @@ class Learner:
         searches = list(self._searches({name: table[name] for name in names}, Z))
         if self.interrupted:
             self.screen.note("interrupted: going on with the best found so far")
-        best = max(searches, key=lambda s: s.score)
+        best = self._best(searches)
         pipeline = Pipeline([("encode", encoder), *self._fit(best, Z)])
         words = tuple(self._words(searches, best))
         return Learned(best.name, best.recipe, pipeline, best.search, words, self.interrupted)
+
+    def _best(self, searches: list[Search]) -> Search:
+        """Return the first search, unless another one is better by more than chance."""
+        first, other = searches[0], max(searches, key=lambda s: s.score)
+        if self.problem.task == "regress":
+            return other
+        error = (first.score * (1 - first.score) / min(ENOUGH, len(self.problem))) ** 0.5
+        return other if other.score > first.score + NOISE * error else first
 
     # ------------------------------------------------------------ tuning
     def _searches(self, recipes: dict[str, Recipe], Z: Any) -> Iterator[Search]:
@@ -325,7 +333,7 @@ class Learner:
             for s in searches
         ]
         if len(searches) > 1:
-            words.append(f"The {best.recipe.words} was the best and was fitted to all rows.")
+            words.append(f"The {best.recipe.words} was taken and fitted to all rows.")
         return words
 
 
