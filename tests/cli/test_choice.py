@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+pytest.importorskip("typer")
 
 from mercer.cli.choice import around, on_more_rows, promising, smoothest
+from mercer.cli.learn import Learner
 
 
 def results(params, folds):
@@ -82,3 +89,21 @@ def test_a_gain_over_the_logarithm_of_rows_goes_on_by_half():
     expected = on_more_rows(now, earlier, (1000, 2000, 8000))  # two more doublings
     np.testing.assert_allclose(expected, [0.74, 0.80, 0.56])  # an unknown gain is the median one
     np.testing.assert_array_equal(on_more_rows(now, earlier, (1000, 2000, 2000)), [0.72, 0.70, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("task", "linear", "taken"),
+    [
+        ("classify", 0.8535, "svm"),  # half of a standard error on 2,000 rows is 0.4 points
+        ("classify", 0.870, "logistic"),
+        ("classify", 0.800, "svm"),
+        ("regress", 0.851, "logistic"),
+    ],
+)
+def test_another_model_must_be_better_by_more_than_chance(task, linear, taken):
+    learner = object.__new__(Learner)
+    learner.problem = type("Rows", (), {"task": task, "__len__": lambda self: 5000})()
+    scored = {"svm": 0.850, "logistic": linear}
+    assert (
+        learner._best([SimpleNamespace(name=n, score=s) for n, s in scored.items()]).name == taken
+    )
