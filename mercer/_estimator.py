@@ -18,8 +18,8 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_array,
     check_consistent_length,
     check_is_fitted,
@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer._array import as_objects, refuse_text
+from mercer._sklearn import _check_sample_weight
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
@@ -198,5 +199,26 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
         )
     return weight
 
+
+def class_codes(
+    y: np.ndarray, weight: np.ndarray | None = None, *, among: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes (two or more) and the number of each label's class.
+
+    With weights, every class needs a positive one. ``among`` says which rows y was cut to.
+    """
+    if y.ndim != 1 or y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        found = f"got {len(classes)} class: {classes.tolist()}"
+        raise ValueError(f"y must hold at least two classes{among}; {found}")
+    if weight is not None and not (totals := np.bincount(codes, weight)).all():
+        label = classes.tolist()[int(totals.argmin())]
+        raise ValueError(f"class {label!r} has only weights of zero")
+    return classes, codes
+
+
+WEIGHTED = " in rows of positive weight"
 
 _TABLE = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import ranges
+from mercer._floats import EPS, TINY
 from mercer.gram import Gram
 from mercer.losses import Risk
 from mercer.margin import MarginProblem
 from mercer.result import Certificate
 
-EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 CACHED = 2**17  # values that stay in a second-level cache
 NOISE = 64 * EPS  # of a quadratic form, relative to the largest that it could be
 
@@ -42,7 +42,7 @@ def relative_residual(
         The estimated condition number of K + diag(ridge), for the reader.
     """
     residual = Y - intercept - (K @ alpha) - ridge[:, None] * alpha
-    scale = max(float(np.linalg.norm(Y)), np.finfo(np.float64).tiny)
+    scale = max(float(np.linalg.norm(Y)), TINY)
     value = float(np.linalg.norm(residual)) / scale
     # Σα in the unit of y: relative to α itself it would be noise where y is constant and α = 0
     unit = float(np.mean(np.abs(K.diagonal()) + ridge))

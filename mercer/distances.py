@@ -12,9 +12,8 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_array
 
 from mercer._array import largest_size
+from mercer._floats import TINY
 from mercer.result import html_table, text_table
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)

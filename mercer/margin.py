@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TINY = float(np.finfo(np.float64).tiny)
+from mercer._floats import TINY
 
 
 class MarginProblem(NamedTuple):

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+
+from mercer._sklearn import Interval, validate_parameter_constraints
 
 __all__ = [
     "Absolute",

@@ -11,8 +11,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
+from mercer._sklearn import Interval, validate_parameter_constraints
 from mercer.kernels.identity import ParameterValue
 
 __all__ = [

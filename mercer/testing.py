@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._floats import TINY
 from mercer.gram import Gram
 from mercer.kernels import as_kernel
 from mercer.kernels.sample import Sample
@@ -116,7 +117,7 @@ def check_kernel(
         rng = np.random.default_rng(random_state)
         points = np.sort(rng.choice(points, max_points, replace=False))
     K = _full_matrix(kernel.bind(sample), sample, points)
-    scale = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
+    scale = max(float(np.abs(K).max()), TINY)
     asymmetric = _asymmetric_pair(K, tol * scale)
     values, vectors = eigh((K + K.T) / 2)
     psd = bool(values[0] >= -tol * scale * len(K) ** 0.5)

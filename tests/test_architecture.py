@@ -9,16 +9,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from mercer import _sklearn
+
 PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
-    "_array": 0,
+    "_floats": -1,
     "_scratch": -1,
+    "_sklearn": -1,
+    "_array": 0,
     "result": 0,
+    "_limits": 1,
     "kernels": 1,
     "losses": 1,
     "margin": 1,
@@ -45,7 +51,6 @@ LEVELS = {
     "assess": 6,
     "datasets": 6,
     "io": 6,
-    "scale": 6,
     "select": 6,
     "report": 7,
     "cli": 8,
@@ -176,6 +181,26 @@ def test_files_say_what_they_are(module):
     assert ast.get_docstring(MERCER.source(module)), f"{module} has no docstring"
 
 
+def private_names(tree: Tree, module: str) -> list[str]:
+    """Return the private names of scikit-learn that a module imports."""
+    names = (name for node in ast.walk(tree.source(module)) for name in tree._names(module, node))
+    return [n for n in names if n.startswith("sklearn") and "._" in n]
+
+
+@every_module
+def test_private_names_of_scikit_learn_stand_in_one_file(module):
+    assert private_names(MERCER, module) == []
+
+
+def test_the_private_names_of_scikit_learn_are_where_they_are_said_to_be():
+    for home, names in _sklearn.HOMES.items():
+        if home != "sklearn.callback._callback_support":  # of newer releases
+            for name in names:
+                assert getattr(_sklearn, name) is getattr(import_module(home), name)
+    with pytest.raises(ImportError, match="no_such_name"):
+        from mercer._sklearn import no_such_name  # noqa: F401
+
+
 # ---------------------------------------------------------------- the law can be broken
 def package(folder: Path, **files: str) -> Tree:
     """Write a package: the name of a file (__ for /) and its source."""
@@ -223,6 +248,21 @@ def test_a_module_without_a_level_is_asked_for_one(tmp_path):
     tree = package(tmp_path, novelty="from mercer.kernels import x", kernels__base="x = 1")
     with pytest.raises(AssertionError, match="give 'novelty' a level in LEVELS"):
         broken_imports(tree, "mercer.novelty")
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from sklearn.utils._param_validation import Interval", 1),
+        ("from sklearn.utils import _safe_indexing, resample", 1),
+        ("import sklearn.metrics._scorer", 1),
+        ("from sklearn.utils.validation import check_is_fitted", 0),
+        ("from mercer._sklearn import _num_samples", 0),
+    ],
+)
+def test_a_private_name_of_scikit_learn_is_found(source, found, tmp_path):
+    tree = package(tmp_path, report__page=source)
+    assert len(private_names(tree, "mercer.report.page")) == found
 
 
 def test_a_cycle_is_found(tmp_path):

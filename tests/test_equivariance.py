@@ -82,7 +82,7 @@ def test_a_mixture_of_columns_in_another_order_is_the_same_mixture(kind):
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e3])
-def test_a_mean_of_neighbours_moves_with_the_targets(shift):
+def test_a_mean_of_neighbors_moves_with_the_targets(shift):
     X, y = WINE
     plain = KNNRegressor(4).fit(X, y).predict(X)
     np.testing.assert_allclose(

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._floats import TINY
+
 Rate = Callable[[np.ndarray], np.ndarray]
 
 
@@ -86,7 +88,7 @@ def f1(C: np.ndarray) -> np.ndarray:
 
 def matthews(C: np.ndarray) -> np.ndarray:
     """Return the correlation between truth and prediction, as classes."""
-    C = C / np.maximum(C.sum(axis=(-2, -1), keepdims=True), np.finfo(float).tiny)
+    C = C / np.maximum(C.sum(axis=(-2, -1), keepdims=True), TINY)
     truth, said = C.sum(axis=-1), C.sum(axis=-2)
     covariance = hits(C).sum(axis=-1) - (truth * said).sum(axis=-1)
     spread = (1.0 - (truth**2).sum(axis=-1)) * (1.0 - (said**2).sum(axis=-1))

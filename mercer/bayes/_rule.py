@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._estimator import class_codes
 
 
 class BayesRule(ClassifierMixin):
@@ -63,16 +64,7 @@ class BayesRule(ClassifierMixin):
     # ------------------------------------------------------------ parameters
     def _codes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Find the classes; return the number of each label's class."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
-        missing = np.flatnonzero(np.bincount(codes, weight) == 0)
-        if len(missing):
-            label = self.classes_[missing].tolist()[0]
-            raise ValueError(f"class {label!r} has only weights of zero")
+        self.classes_, codes = class_codes(y, weight)
         return codes
 
     def _given_priors(self) -> np.ndarray:

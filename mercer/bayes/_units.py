@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-NOISE = 8 * float(np.finfo(np.float64).eps)  # of a column, relative to its mean: values are equal
+from mercer._floats import EPS
+
+NOISE = 8 * EPS  # of a column, relative to its mean: values are equal
 
 
 class Units(NamedTuple):

@@ -6,11 +6,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights
+from mercer._sklearn import Interval, StrOptions
 from mercer.bayes._covariances import (
     FLOOR,
     Moments,

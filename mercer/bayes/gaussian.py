@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 
 from mercer._array import as_index, as_table
 from mercer._estimator import check_weights
+from mercer._floats import EPS
 from mercer.bayes._units import weighted_mean
 from mercer.bayes.prior import NormalInverseWishart
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-EPS = float(np.finfo(np.float64).eps)
 SYMMETRIC = 1e-10  # difference of Σ and Σᵀ, relative to the variances
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights
+from mercer._sklearn import Interval, StrOptions
 from mercer.bayes._m_step import Shape
 from mercer.bayes._mixture import Mixture, Rows, log_joint
 from mercer.bayes._search import Job, best_mixture

@@ -9,16 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._estimator import FLOATS, ProvedEstimator, check_weights
+from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, class_codes
+from mercer._floats import EPS
+from mercer._sklearn import Interval
 from mercer.boosting._stump_loops import add_votes, weigh_again
 from mercer.boosting._stumps import SortedColumns, Stump
 from mercer.result import Certificate, Solution, Status
 
-EPS = float(np.finfo(np.float64).eps)
 CHANCE = 1e-10  # an edge over chance of less is rounding
 
 
@@ -91,15 +90,9 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
         """Fit the stumps to rows X with labels y."""
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=FLOATS, order="C")
-        check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes in rows of positive weight; got 1 class: "
-                f"{self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y, among=WEIGHTED)
         share = weight / weight.max()
         sample = SortedColumns(X, codes, len(self.classes_))
         reason = self._boost(sample, share / share.sum())

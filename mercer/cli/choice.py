@@ -79,8 +79,8 @@ def around(results: Mapping[str, Any], best: int) -> list[dict[str, Any]]:
     """Return the best candidate and its neighbours along each scale."""
     point = dict(results["params"][best])
     scales = [(k, STEPS.get(_short(k), 3.0)) for k, v in point.items() if isinstance(v, float)]
-    neighbours = [point | {k: point[k] * f} for k, step in scales for f in (1 / step, step)]
-    return [point, *neighbours]
+    neighbors = [point | {k: point[k] * f} for k, step in scales for f in (1 / step, step)]
+    return [point, *neighbors]
 
 
 def _smoothest(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from mercer._sklearn import _safe_indexing
 from mercer.cli.encode import encoded
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text

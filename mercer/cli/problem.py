@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
 
+from mercer._sklearn import _safe_indexing
 from mercer.cli.errors import CommandError
 from mercer.cli.screen import count, percent
 from mercer.datasets import Data

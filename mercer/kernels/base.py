@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from mercer._array import allocate, as_objects, as_table, check_out
+from mercer._sklearn import Interval, validate_parameter_constraints
 from mercer.kernels.elementwise import integer_power, inverse_lengths
 from mercer.kernels.identity import ParameterValue
 from mercer.kernels.sample import Pair, Sample

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import StrOptions
 
 from mercer._array import as_table, count_rows
+from mercer._sklearn import StrOptions
 from mercer.kernels.base import INDEFINITE, PSD, UNKNOWN, Kernel
 from mercer.kernels.sample import Pair, Sample, inner, squared_norms
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import largest_size
+from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp
 from mercer.kernels.base import INDEFINITE, PSD, Kernel
 from mercer.kernels.elementwise import integer_power

@@ -11,13 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import allocate, largest_size
 from mercer._estimator import ProvedEstimator, check_weights
+from mercer._floats import EPS, safe_unit
 from mercer._scratch import scratch
 from mercer.result import Certificate, Solution
 
-EPS = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
 FLOATS = [np.float64, np.float32]
-MODERATE = (1e-50, 1e50)  # squares of entries of this size can be summed safely
 SMALLEST = 1e-290
 NOISY = 4  # roundings of what was subtracted from a column
 REFINEMENTS = 2  # of coefficients
@@ -175,7 +173,7 @@ def centered(
     X: np.ndarray, weight: np.ndarray, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return (X − mean) / unit, the weighted mean (0 without an intercept) and the unit."""
-    unit = safe_unit(largest_size(X))
+    unit = checked_unit(largest_size(X))
     mean = np.zeros(X.shape[1])
     rows = X / unit if unit != 1.0 else X
     if not intercept:
@@ -193,16 +191,14 @@ def centered(
     return rows, mean * unit, unit
 
 
-def safe_unit(largest: float) -> float:
-    """Return 1, or a power of two to divide by so that squares neither overflow nor vanish."""
+def checked_unit(largest: float) -> float:
+    """Return `safe_unit`; raise where even that cannot save what is divided by such values."""
     if 0.0 < largest < SMALLEST:
         raise ValueError(
             f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST:g} somewhere: "
             f"one has a largest of {largest:.3g}, and what is divided by it overflows; rescale it"
         )
-    if largest == 0.0 or MODERATE[0] < largest < MODERATE[1]:
-        return 1.0
-    return float(2.0 ** np.frexp(largest)[1])
+    return safe_unit(largest)
 
 
 class Range(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ndtr
 
-from mercer.linear._base import EPS
+from mercer._floats import EPS
 from mercer.linear._logistic_design import Design
 from mercer.result import html_table
 

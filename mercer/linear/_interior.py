@@ -15,10 +15,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from scipy.linalg.lapack import dgetrf, dgetrs
 
+from mercer._floats import TINY
+
 MAX_STEPS = 100
 GOAL = 1e-13  # relative gap at which nothing but rounding is left
 SHORT = 0.9995  # of the way to the border of the box
-TINY = float(np.finfo(np.float64).tiny)
 NUDGE = 1e-14  # of the diagonal, where the small matrix has lost its definiteness
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.linear._base import EPS
+from mercer._floats import EPS
+from mercer._limits import Limits
 from mercer.linear._lasso_columns import Columns, Gap
 from mercer.result import Status
-from mercer.solvers import Limits
 
 INNER = 0.3  # of the tolerance: how far the small problem is solved
 POLISH = 200  # coefficients that are not 0, up to which their equations are solved at the end

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.linear._base import TINY
+from mercer._floats import TINY
 from mercer.result import Certificate
 
 

@@ -7,11 +7,11 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dposv
 
 from mercer._array import allocate
+from mercer._limits import Limits
 from mercer.linear._lasso import POLISH, WorkingSet
 from mercer.linear._lasso_columns import Columns, Gap
 from mercer.linear._lasso_loops import sweeps
 from mercer.result import Status
-from mercer.solvers import Limits
 
 WHOLE = 300  # columns, up to which all of them are in the set from the start
 MOST = 4  # once a quarter of the columns is in the set, the others follow at once

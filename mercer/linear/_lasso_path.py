@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import largest_size
-from mercer.linear._base import Rows, centered, safe_unit
+from mercer._limits import Limits
+from mercer.linear._base import Rows, centered, checked_unit
 from mercer.linear._lasso import WorkingSet
 from mercer.linear._lasso_columns import Columns, Gap
 from mercer.linear._lasso_gram import WHOLE, GramSet
 from mercer.linear._lasso_residual import ResidualSet
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import Limits
 
 ON_THE_WAY = 1e-2  # relative gap of the λ that only lead to the one that is asked for
 SHORT = 5000  # rows up to which columns of a sparse table are taken out densely
@@ -79,7 +79,7 @@ class LassoRows(NamedTuple):
     def _of_sparse(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> LassoRows:
         used = np.flatnonzero(weight)
         X, weight = sp.csr_array(X, dtype=np.float64)[used], weight[used] / weight[used].mean()
-        unit, root = safe_unit(largest_size(X)), np.sqrt(weight)
+        unit, root = checked_unit(largest_size(X)), np.sqrt(weight)
         table = sp.csc_array(sp.diags_array(root / unit) @ X)
         Y, center, y_unit = centered(y[used, None], weight, intercept)
         mean = (table.T @ root) / weight.sum() if intercept else None

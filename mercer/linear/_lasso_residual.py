@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._array import allocate
-from mercer.linear._base import EPS
+from mercer._floats import EPS
+from mercer._limits import Limits
 from mercer.linear._lasso import POLISH, WorkingSet
 from mercer.linear._lasso_columns import Columns, Gap
 from mercer.linear._lasso_gram import signed_steps, solve_signed
 from mercer.linear._lasso_loops import residual_sweep
 from mercer.result import Status
-from mercer.solvers import Limits
 
 DEPTH = 5  # sweeps that are combined into an extrapolation
 ROUNDS = 2  # extrapolations between looks at the gap

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr
 
-from mercer.linear._base import EPS, TINY, Range, Rows
+from mercer._floats import EPS, TINY
+from mercer.linear._base import Range, Rows
 from mercer.result import Certificate, Solution, Status
 
 TOLERANCE = 1e-10

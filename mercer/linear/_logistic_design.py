@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer._array import largest_size
 from mercer._scratch import scratch
-from mercer.linear._base import NOISE, Range, safe_unit
+from mercer.linear._base import NOISE, Range, checked_unit
 
 DIRECT = 5e7  # operations of a Hessian and its factor, up to which steps are solved directly
 
@@ -33,7 +33,7 @@ class Design(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, weight: np.ndarray, lam: float, intercept: bool) -> Design:
-        unit = safe_unit(largest_size(X))
+        unit = checked_unit(largest_size(X))
         A: Any
         A, mean = (_sparse if sp.issparse(X) else _dense)(X, unit, weight, intercept)
         d, basis, products = X.shape[1], None, None

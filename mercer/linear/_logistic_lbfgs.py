@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from mercer._limits import Limits
 from mercer.linear._logistic_newton import NewtonRun, State
 from mercer.optimize import lbfgs
 from mercer.result import Status
-from mercer.solvers import Limits
 
 MEMORY = 10  # steps that are remembered
 GOAL = 0.3  # of the error: the norm of the gradient at which steps end, where curvatures are 1
@@ -45,7 +43,7 @@ class _Objective:
 
 def descend(run: NewtonRun, tol: float, limits: Limits) -> Status:
     """Go down by L-BFGS until the error is about ``tol``, from where the run stands."""
-    objective, left = _Objective(run), limits.deadline - time.monotonic()
+    objective = _Objective(run)
     solution = lbfgs(
         objective.value,
         objective.start,
@@ -53,7 +51,7 @@ def descend(run: NewtonRun, tol: float, limits: Limits) -> Status:
         memory=MEMORY,
         tol=GOAL * tol,
         max_iter=max(limits.max_iter - run.steps, 0) if limits.max_iter >= 0 else 10**9,
-        time_limit=max(left, 0.0) if np.isfinite(left) else None,
+        time_limit=limits.seconds_left(),
     )
     run.move(objective.theta(solution.value))
     run.steps += solution.stats["iterations"]

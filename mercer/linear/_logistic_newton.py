@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
+from mercer._floats import EPS, TINY
+from mercer._limits import Limits
 from mercer._scratch import scratch
-from mercer.linear._base import EPS, TINY
 from mercer.linear._likelihood import Likelihood, Point
 from mercer.linear._logistic_design import DIRECT, Design, factor_cost, scaled
 from mercer.result import Status
-from mercer.solvers import Limits
 
 BLOCKS = 1000  # columns up to which the guide of conjugate gradients may be dense
 CHEAP = 150  # columns up to which it is so from the start

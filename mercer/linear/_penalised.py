@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
-from mercer.linear._base import EPS, TINY
+from mercer._floats import EPS, TINY
 from mercer.penalties import Penalty
 from mercer.result import Certificate
 

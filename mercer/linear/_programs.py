@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.linear._base import EPS, TINY, Range, Rows
+from mercer._floats import EPS, TINY
+from mercer.linear._base import Range, Rows
 from mercer.linear._interior import BoxOptimum, solve_box_program
 from mercer.result import Certificate, Status
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
-from mercer.linear._base import EPS, TINY, Rows, thin_svd
+from mercer._floats import EPS, TINY
+from mercer.linear._base import Rows, thin_svd
 from mercer.result import Certificate, Solution, Status
 
 TOLERANCE = 1e-8

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._limits import Limits
 from mercer.optimize import linear_program
 from mercer.result import Status
-from mercer.solvers import Limits
 
 BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
 AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from mercer._array import largest_size
-from mercer.linear._base import EPS, TINY, centered, safe_unit, to_units
+from mercer._floats import EPS, TINY
+from mercer.linear._base import centered, checked_unit, to_units
 from mercer.optimize import linear_program
 from mercer.result import Certificate, Solution, Status
 
@@ -52,7 +53,7 @@ class SparseRows(NamedTuple):
         used = np.flatnonzero(weight)
         X, y, weight = sp.csr_array(X, dtype=np.float64)[used], y[used], weight[used]
         share = float(weight.mean())
-        weight, unit = weight / share, safe_unit(largest_size(X))
+        weight, unit = weight / share, checked_unit(largest_size(X))
         root, X = np.sqrt(weight), X / unit
         mean = (X.T @ weight) / weight.sum() if intercept else np.zeros(X.shape[1])
         Y, center, y_unit = centered(y.reshape(len(y), -1), weight, intercept)

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_X_y
 
-from mercer._array import parse_memory
 from mercer._estimator import check_weights
+from mercer._limits import Limits
+from mercer._sklearn import Interval
 from mercer.linear._base import FLOATS, LinearRegressor
 from mercer.linear._lasso_path import LassoPath, LassoRows, falling_lams, solve_lasso, solve_path
-from mercer.solvers import Limits
 from mercer.solvers.ridge_path import check_lams
 
 
@@ -91,7 +90,7 @@ class Lasso(RegressorMixin, LinearRegressor):
         X, y = self._fit_table(X, y, y_numeric=True)
         weight = check_weights(sample_weight, X.shape[0])
         rows = LassoRows.of(X, np.asarray(y, dtype=np.float64), weight, self.fit_intercept)
-        limits = Limits.of(self.max_iter, self.time_limit, parse_memory(None))
+        limits = Limits.of(self.max_iter, self.time_limit)
         solution = solve_lasso(rows, self.lam, tol=self.tol, limits=limits)
         self.coef_, offset = rows.back(solution.value)
         self.intercept_ = offset if self.fit_intercept else 0.0
@@ -160,7 +159,7 @@ def lasso_path(
         raise ValueError(f"tol must be > 0; got {tol!r}")
     if not (time_limit is None or time_limit >= 0.0):
         raise ValueError(f"time_limit must be ≥ 0 or None; got {time_limit!r}")
-    limits = Limits.of(-1, time_limit, parse_memory(None))
+    limits = Limits.of(-1, time_limit)
     rows = LassoRows.of(X, np.asarray(y, np.float64), np.ones(X.shape[0]), fit_intercept)
     given = _default_lams(rows, n_lams, eps) if lams is None else check_lams(lams, "lams")
     path = solve_path(rows, np.sort(given)[::-1], tol=tol, limits=limits)

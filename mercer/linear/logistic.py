@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._array import parse_memory
-from mercer._estimator import check_weights
-from mercer.linear._base import TINY, LinearModel, safe_unit
+from mercer._estimator import check_weights, class_codes
+from mercer._floats import TINY
+from mercer._limits import Limits
+from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
+from mercer.linear._base import LinearModel, checked_unit
 from mercer.linear._inference import CoefficientTable, standard_errors
 from mercer.linear._likelihood import BinaryLikelihood, Likelihood, SoftmaxLikelihood
 from mercer.linear._logistic_design import Design, scaled
@@ -25,7 +25,6 @@ from mercer.linear._logistic_newton import CHEAP, SETTLED, NewtonRun, hessian
 from mercer.linear._separation import Separation, find_separation
 from mercer.losses.softmax import log_probabilities
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import Limits
 
 NEAR = 0.1  # change of a decision value by the last step that says: not at a minimum
 WORK = 4e8  # operations that standard errors may take
@@ -133,12 +132,12 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit the model to rows X (dense or sparse) and labels y."""
         X, y = self._fit_table(X, y)
-        limits = Limits.of(self.max_iter, self.time_limit, parse_memory(None))
+        limits = Limits.of(self.max_iter, self.time_limit)
         codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             X, codes, weight = X[used], codes[used], weight[used]
-        unit = safe_unit(float(weight.max()))  # 1, unless weights are huge or tiny
+        unit = checked_unit(float(weight.max()))  # 1, unless weights are huge or tiny
         design = Design.of(X, weight / unit, float(self.lam) / unit, self.fit_intercept)
         run = NewtonRun(design, self._likelihood(codes, weight / unit))
         self._keep_fit(design, run, unit, *self._solved(design, run, codes, limits))
@@ -146,15 +145,13 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def _codes(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find the classes; return the number of each label's class, and all weights."""
-        if y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
-            check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = class_codes(y)
         if self.class_weight is not None:
             weight = weight * self._class_factors(y, codes, weight)[codes]
         found = np.flatnonzero(np.bincount(codes, weight) > 0)
-        if len(self.classes_) < 2 or len(found) < len(self.classes_):
+        if len(found) < len(self.classes_):
             raise ValueError(
-                f"y must hold at least two classes, each with a positive weight; got "
+                f"each class of y must have a positive weight; got "
                 f"{len(found)} class(es) with one: {self.classes_[found].tolist()}"
             )
         return codes, weight

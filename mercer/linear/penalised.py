@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from mercer._sklearn import Interval
 from mercer.linear._base import LinearRegressor, Range, Rows
 from mercer.linear._penalised import Problem, best_of, minimise, prove_penalty, random_starts
 from mercer.linear._programs import (

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import StrOptions
 
+from mercer._sklearn import StrOptions
 from mercer.linear._base import LinearRegressor, Range, Rows, all_targets
 from mercer.linear._least_squares import solve_least_squares
 from mercer.linear._programs import Fit, fit_largest, fit_tube, prove_largest, prove_tube, status_of

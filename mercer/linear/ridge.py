@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._sklearn import Interval, StrOptions
 from mercer.linear._base import LinearRegressor, Rows
 from mercer.linear._ridge import LooErrors, Spectrum, search, solve_one, solve_ridge_rows
 from mercer.linear._sparse import DENSE, SparseRows, is_large, solve_sparse

@@ -6,7 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import validate_parameter_constraints
+
+from mercer._floats import EPS
+from mercer._sklearn import validate_parameter_constraints
 
 CLASSIFY, REGRESS = "classify", "regress"
 REACH = 60  # doublings of the interval in which a conjugate is looked for
@@ -112,7 +114,7 @@ def conjugate_by_bisection(loss: Loss, y: Any, v: Any) -> np.ndarray:
     y, v = np.broadcast_arrays(np.asarray(y, np.float64), np.asarray(v, np.float64))
     reach = 1.0 + np.abs(y)
     low, high, best = y - reach, y + reach, np.full(y.shape, -np.inf)
-    slack = 4.0 * np.finfo(np.float64).eps * (1.0 + np.abs(v))
+    slack = 4.0 * EPS * (1.0 + np.abs(v))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for _ in range(REACH):
             reach = 2.0 * reach

@@ -6,8 +6,8 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from mercer._sklearn import Interval
 from mercer.losses.base import Loss, Tube
 
 POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.optimize import brentq
 
+from mercer._floats import TINY
 from mercer.losses.base import Loss
 
-TINY = np.finfo(np.float64).tiny
 FARTHEST = 1e150  # an offset beyond this is none
 
 

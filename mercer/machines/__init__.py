@@ -3,7 +3,7 @@
 from mercer.machines.kernel_machine import KernelMachine
 from mercer.machines.linear_svc import LinearSVC
 from mercer.machines.logistic import KernelLogistic
-from mercer.machines.neighbours import KNN, KNNRegressor
+from mercer.machines.neighbors import KNN, KNNRegressor
 from mercer.machines.perceptron import Perceptron
 from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier
 from mercer.machines.svm import SVC

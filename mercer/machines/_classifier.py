@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._array import n_threads, run_tiles
+from mercer._estimator import class_codes
+from mercer._limits import Limits
 from mercer.gram import Gram, PairBlocks
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
@@ -19,7 +20,7 @@ from mercer.machines._pairs import combined, store_pair
 from mercer.machines.probability import fit_slopes, held_out_values
 from mercer.margin import MarginProblem
 from mercer.result import Solution, Status
-from mercer.solvers import Limits, SmoState, is_dense, solve_margin
+from mercer.solvers import SmoState, is_dense, solve_margin
 
 SIDE_BY_SIDE = 500  # points; with fewer a second thread costs more than it saves
 
@@ -64,13 +65,7 @@ class MarginClassifier(MarginEstimator):
 
     def _codes_of(self, y: np.ndarray) -> np.ndarray:
         """Find the classes; return the number of each label's class."""
-        if y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
-            check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y)
         return codes
 
     def _bounds(self, y: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:

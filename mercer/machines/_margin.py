@@ -7,17 +7,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import parse_memory, take
 from mercer._estimator import KernelEstimator
+from mercer._limits import Limits
+from mercer._sklearn import Interval
 from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE, work_per_value
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import SINGLE_RANGE, Limits
+from mercer.solvers import SINGLE_RANGE
 
 EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
 KEEP_FROM = 300  # operations for a kernel value; rows of costlier ones are kept

@@ -6,12 +6,12 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
+from mercer._estimator import class_codes
+from mercer._sklearn import Interval
 from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
@@ -37,12 +37,7 @@ class RiskEstimator(MarginEstimator):
 
     def _classes(self, y: Any, weight: np.ndarray, class_weight: Any = None) -> tuple[Any, Any]:
         """Store the labels; return their codes and the weights, those of the classes included."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y)
         factors = compute_class_weight(class_weight, classes=self.classes_, y=y)
         weight = weight * factors[codes]
         missing = np.setdiff1d(np.arange(len(self.classes_)), codes[weight > 0])

@@ -12,6 +12,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._array import parse_memory
+from mercer._limits import Limits
 from mercer.certify import fenchel_gap
 from mercer.gram import Gram
 from mercer.kernels.sample import Sample
@@ -21,7 +22,7 @@ from mercer.losses.names import NAMES
 from mercer.machines._risk import RiskEstimator, together, used_rows
 from mercer.margin import MarginProblem
 from mercer.result import Solution, Status
-from mercer.solvers import Limits, solve_margin, solve_ridge
+from mercer.solvers import solve_margin, solve_ridge
 from mercer.solvers.box import solve_box
 from mercer.solvers.primal import guide_of, solve_primal
 

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._array import parse_memory
-from mercer._estimator import ProvedEstimator, check_weights
+from mercer._estimator import WEIGHTED, ProvedEstimator, check_weights, class_codes
+from mercer._limits import Limits
+from mercer._sklearn import Interval, StrOptions
 from mercer.machines._pairs import combined
-from mercer.solvers import Limits, solve_dual_coordinate
+from mercer.solvers import solve_dual_coordinate
 
 
 class LinearSVC(ClassifierMixin, ProvedEstimator):
@@ -103,15 +102,13 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
-        check_classification_targets(y)
         weight = check_weights(sample_weight, X.shape[0])
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(np.unique(codes[weight > 0])) < 2:
-            raise ValueError(f"y must hold at least two classes; got 1 class: {y[0]!r}")
+        self.classes_, codes = class_codes(y)
+        class_codes(y[weight > 0], among=WEIGHTED)  # of these, too, there must be two
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         cost = self.C * weight * factors[codes]
         ones = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        limits = Limits.of(self.max_iter, self.time_limit, parse_memory(None))
+        limits = Limits.of(self.max_iter, self.time_limit)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         solutions = [
             solve_dual_coordinate(

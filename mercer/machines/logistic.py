@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 
+from mercer._sklearn import StrOptions
 from mercer.losses import Logistic, Risk, ScalarRisk, SoftmaxRisk
 from mercer.losses.softmax import log_probabilities
 from mercer.machines._risk import RiskEstimator, used_rows

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, ranges
-from mercer._estimator import ProvedEstimator
+from mercer._estimator import ProvedEstimator, class_codes
+from mercer._sklearn import Interval
 from mercer.gram import gram
 from mercer.kernels import Linear, Precomputed
 from mercer.kernels.base import PSD
@@ -134,12 +133,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         if self.averaged and self.voted:
             raise ValueError("averaged and voted must not both be True: they are two functions")
         sample, y, _ = self._fit_rows(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y)
         solutions = self._solve(sample, codes)
         coefs = np.array([s.value for s in solutions])
         used = np.flatnonzero(coefs.any(axis=0))

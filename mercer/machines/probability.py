@@ -8,9 +8,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
+from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
-from mercer.solvers import Limits, solve_margin
+from mercer.solvers import solve_margin
 
 FOLDS = 5
 ENOUGH = 2000  # held-out values of a problem that two slopes are fitted to: no more folds than that

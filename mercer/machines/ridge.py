@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator
+from mercer._estimator import KernelEstimator, class_codes
+from mercer._sklearn import Interval, StrOptions
 from mercer.gram import gram
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
@@ -243,12 +242,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
         return self
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y)
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         binary = len(self.classes_) == 2
         named = np.array([1]) if binary else np.arange(len(self.classes_))

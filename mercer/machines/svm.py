@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from mercer._sklearn import Interval, StrOptions, _ovr_decision_function
 from mercer.gram import gram
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample

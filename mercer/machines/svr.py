@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._sklearn import Interval
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from mercer._floats import EPS
 from mercer.gram import Gram
 
-EPS = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-12  # pivots, relative to the largest: less is noise of the factorisation
 PROPOSED = 64  # pivots that are looked at together
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import parse_memory, take
+from mercer._sklearn import Interval
 from mercer.gram import fresh_array, gram
 from mercer.maps._base import KernelMap, some_rows
 from mercer.result import Certificate, Solution, Status

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._sklearn import Interval
 from mercer.kernels import Kernel, as_kernel
 from mercer.maps._base import TableMap, inner_products, kernel_values, require_room, some_rows
 from mercer.maps._frequencies import DRAWS, draw_frequencies

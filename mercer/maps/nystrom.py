@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import as_index, count_rows, ranges, take
+from mercer._sklearn import Interval
 from mercer.gram import fresh_array, gram
 from mercer.kernels.sample import Sample
 from mercer.maps._base import KernelMap

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from mercer._sklearn import Interval, _check_feature_names_in
 from mercer.kernels import Polynomial
 from mercer.kernels.sample import squared_norms
 from mercer.maps._base import TableMap, inner_products, kernel_values, require_room, some_rows

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._estimator import ProvedEstimator
+from mercer._floats import TINY
+from mercer._sklearn import Interval, StrOptions
 from mercer.nets.layers import Layers
 from mercer.nets.network import Batch, Objective
 from mercer.nets.rows import Units, rows_of
@@ -19,7 +20,6 @@ from mercer.nets.training import SMALL, Problem, Run, Settings, train
 from mercer.result import Certificate, Solution, Status
 
 DENSE = 2**22  # cells; small samples up to here are made dense
-TINY = float(np.finfo(np.float64).tiny)
 
 
 class Sample(NamedTuple):

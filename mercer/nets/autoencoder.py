@@ -6,10 +6,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._estimator import FLOATS, TableTransformer, check_weights
+from mercer._sklearn import Interval
 from mercer.nets._base import NetEstimator, Sample, distinct_rows
 from mercer.nets._described import described
 from mercer.nets.layers import Layers

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from mercer._estimator import check_weights
+from mercer._estimator import WEIGHTED, check_weights, class_codes
 from mercer.nets._base import Sample, distinct_rows
 from mercer.nets._described import described
 from mercer.nets._predictor import NetPredictor
@@ -57,15 +56,9 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPClassifier:
         """Train the network on rows X with labels y."""
         X, y = self._fit_table(X, y)
-        check_classification_targets(y)
         weight = check_weights(sample_weight, len(y))
         X, y, weight = distinct_rows(X, y, weight, merge=not self.early_stopping)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes in rows of positive weight; got 1 class: "
-                f"{self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y, among=WEIGHTED)
         sample = Sample(X, codes, weight, self._units(X, weight))
         layers = self._layers(X.shape[1], len(self.classes_))
         self._accept(self._fit_network(sample, layers))

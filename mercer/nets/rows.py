@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-EPS = float(np.finfo(np.float64).eps)
+from mercer._floats import EPS, TINY
+
 LEAST = 1e-300  # a unit below has no inverse that is a number
 
 
@@ -37,7 +38,7 @@ class Units(NamedTuple):
     @classmethod
     def common(cls, X: np.ndarray, w: np.ndarray) -> Units:
         """Means, and one unit for all columns: the root of the mean of their variances."""
-        top = max(float(np.abs(X).max()), np.finfo(np.float64).tiny)
+        top = max(float(np.abs(X).max()), TINY)
         mean, square = _moments(X, np.full(X.shape[1], top), w / w.sum())
         spread = np.sqrt(square.mean())
         varies = spread > 8.0 * EPS * np.abs(mean).max() and spread * top > LEAST

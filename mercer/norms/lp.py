@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from mercer._floats import TINY
 from mercer.norms.base import Norm, plain
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)

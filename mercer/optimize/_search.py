@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer._floats import EPS
 from mercer.optimize._run import Objective, Point
 
-NOISE = 8 * float(np.finfo(np.float64).eps)  # of f, relative to its size
+NOISE = 8 * EPS  # of f, relative to its size
 LONGEST = 200  # trials of one search
 FLATTER = 0.9  # what must be left of the slope at most, where f itself only shows rounding
 PATIENT, LEAP = 20, 1e8  # steps double for so many trials, then grow by leaps

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._floats import TINY
 from mercer.norms import L2
 from mercer.optimize.problem import as_point, require_callable
 from mercer.result import Certificate, html_table, text_table
 
-TINY = float(np.finfo(np.float64).tiny)
 LENGTHS = (1.0, 0.1, 0.01)  # of chords: long ones see the whole, short ones a dent
 
 

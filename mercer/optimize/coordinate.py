@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from mercer._floats import TINY
 from mercer.optimize._coordinate_loops import sweeps
 from mercer.optimize._run import Limits, Trace
 from mercer.optimize.problem import as_point
@@ -170,7 +171,7 @@ def _semidefinite(Q: Any, n: int) -> tuple[np.ndarray, str]:
         raise ValueError("Q must be symmetric; Q − Qᵀ is not 0")
     if n > CHECKED:
         return Q, "not checked"
-    shifted = Q + n * ROUNDING * max(size, np.finfo(float).tiny) * np.eye(n)
+    shifted = Q + n * ROUNDING * max(size, TINY) * np.eye(n)
     if (Q.diagonal() < 0).any() or lapack.dpotrf(shifted, overwrite_a=1)[1] != 0:
         raise ValueError("Q must be positive semidefinite: it has a negative eigenvalue")
     return Q, "yes"

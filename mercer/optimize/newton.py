@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
+from mercer._floats import TINY
 from mercer.norms import L2, Linf
 from mercer.optimize._run import Limits, Objective, Point, Trace, conclude, descend, stationarity
 from mercer.optimize._search import armijo
@@ -16,7 +17,6 @@ from mercer.result import Solution
 SHARE, SHRINK = 1e-4, 0.5  # Armijo's rule: Newton's own step is nearly always good enough
 SHIFT = 1e-3  # the first shift of an indefinite Hessian, relative to its size
 FLAT = 1e-8  # eigenvalues below this share of the largest count as 0
-TINY = float(np.finfo(np.float64).tiny)
 
 
 def newton(

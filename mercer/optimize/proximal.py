@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._floats import EPS
 from mercer.norms import L2
 from mercer.optimize._run import Limits, Objective, Trace, conclude
 from mercer.optimize.problem import require_callable
 from mercer.result import Certificate, Solution, Status
 
-NOISE = 16 * float(np.finfo(np.float64).eps)
+NOISE = 16 * EPS
 PROBE = 1e-6  # length of the first look at the curvature, relative to x
 LONGEST = 200  # trials of one step
 

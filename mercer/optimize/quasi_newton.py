@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._floats import EPS
 from mercer.norms import L2
 from mercer.optimize._memory_loops import two_loops
 from mercer.optimize._run import Limits, Objective, Point, Trace, conclude, descend, stationarity
 from mercer.optimize._search import wolfe
 from mercer.result import Solution
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 def lbfgs(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 try:
-    from sklearn.callback._callback_support import callback_management_context
+    from mercer._sklearn import callback_management_context
 except ImportError:  # an older scikit-learn has none
     callback_management_context = None
 

@@ -12,14 +12,14 @@ from sklearn import get_config, model_selection
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.model_selection._validation import (
+from sklearn.utils import check_random_state, indexable
+
+from mercer._sklearn import (
     _insert_error_scores,
     _normalize_score_results,
+    _num_samples,
     _translate_train_sizes,
 )
-from sklearn.utils import check_random_state, indexable
-from sklearn.utils.validation import _num_samples
-
 from mercer.select.engine import evaluate
 from mercer.select.job import Job, Result, as_folds, conclude
 from mercer.select.params import check_names

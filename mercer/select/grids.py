@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils.validation import _num_samples
 
 from mercer._array import take
+from mercer._sklearn import _num_samples
 from mercer.kernels import RBF, Exponential, Kernel, Laplacian, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.shared import SharedStatistics

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import _safe_indexing, resample
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_method_params, _num_samples
+from sklearn.utils import resample
 
+from mercer._sklearn import _check_method_params, _num_samples, _safe_indexing, _safe_split
 from mercer.select.engine import evaluate
 from mercer.select.job import Job, Table
 from mercer.select.params import first_candidate

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics._scorer import _MultimetricScorer
 
 from mercer._array import as_index
+from mercer._sklearn import _MultimetricScorer
 from mercer.select.callbacks import nothing
 from mercer.select.routes import Fold
 

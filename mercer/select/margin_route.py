@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._array import n_threads
 from mercer._estimator import check_weights
+from mercer._limits import Limits
 from mercer.machines import SVC, SVR
 from mercer.margin import MarginProblem
 from mercer.result import Status
@@ -25,7 +26,7 @@ from mercer.select.gram_route import GramRoute
 from mercer.select.routes import Fold, Group, Outcome, unfitted
 from mercer.select.settings import Setting, set_up
 from mercer.select.turns import in_threads
-from mercer.solvers import DenseMatrix, Limits, SmoState, follow
+from mercer.solvers import DenseMatrix, SmoState, follow
 
 
 class MarginRoute:

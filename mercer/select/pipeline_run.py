@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer._array import parse_memory
+from mercer._sklearn import _check_method_params, _num_samples, _safe_indexing
 from mercer.kernels import Kernel, as_kernel
 from mercer.select.job import Cell, Job
 from mercer.select.params import with_params

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from joblib import Parallel, delayed
-from sklearn.model_selection._validation import _fit_and_score
 
+from mercer._sklearn import _fit_and_score
 from mercer.select.job import Cell, Job, result_of
 from mercer.select.params import with_params
 

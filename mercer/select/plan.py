@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, get_tags
-from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer._array import format_bytes, parse_memory, take
 from mercer._estimator import check_weights
+from mercer._sklearn import _check_method_params, _num_samples
 from mercer.kernels import Constant, Kernel, Precomputed
 from mercer.kernels.sample import STATISTICS, Sample
 from mercer.select.job import Job

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, mean_absolute_error, mean_squared_error, r2_score
-from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
+
+from mercer._sklearn import _BaseScorer, _PassthroughScorer
 
 Score = Callable[[np.ndarray, np.ndarray, Any], float]
 

@@ -10,12 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn import config_context
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
-from sklearn.model_selection._validation import _score
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_method_params
 
+from mercer._sklearn import (
+    _BaseScorer,
+    _check_method_params,
+    _MultimetricScorer,
+    _PassthroughScorer,
+    _safe_indexing,
+    _safe_split,
+    _score,
+)
 from mercer.select.job import Job, Result, error_scores, result_of
 from mercer.select.params import first_candidate, with_params
 from mercer.select.quick import Score, quick_score

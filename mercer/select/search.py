@@ -10,15 +10,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.model_selection._search import BaseSearchCV
-from sklearn.model_selection._validation import _insert_error_scores
 from sklearn.utils import assert_all_finite, get_tags, indexable
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer._estimator import Reporting
+from mercer._sklearn import (
+    BaseSearchCV,
+    Interval,
+    StrOptions,
+    _check_method_params,
+    _insert_error_scores,
+    _MultimetricScorer,
+    _num_samples,
+)
 from mercer.select.callbacks import calling_back
 from mercer.select.engine import evaluate
 from mercer.select.halving import halving

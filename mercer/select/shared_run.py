@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from mercer._array import allocate, n_threads, parse_memory
+from mercer._sklearn import _num_samples
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.shared import SharedStatistics

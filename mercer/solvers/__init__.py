@@ -1,5 +1,6 @@
 """Solvers: they take a Gram matrix and targets and return a Solution."""
 
+from mercer._limits import Limits
 from mercer.solvers.dense import SINGLE_RANGE, DenseMatrix, follow
 from mercer.solvers.dual_coordinate import solve_dual_coordinate
 from mercer.solvers.eigen import (
@@ -11,7 +12,7 @@ from mercer.solvers.eigen import (
 from mercer.solvers.gram_eigen import leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.margin import is_dense, solve_margin
 from mercer.solvers.ridge import solve_ridge
-from mercer.solvers.smo import Limits, SmoState
+from mercer.solvers.smo import SmoState
 
 __all__ = [
     "SINGLE_RANGE",

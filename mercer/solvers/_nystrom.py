@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._array import ranges
+from mercer._floats import EPS
 from mercer.gram import Gram
 from mercer.solvers._scaled import ScaledSystem
 
@@ -35,14 +36,14 @@ class Nystrom:
         F = partial_cholesky(K, rank) * system.root[:, None]
         Q, R = np.linalg.qr(system.project(F.T).T)
         left, sizes, _ = np.linalg.svd(R)
-        kept = sizes > len(sizes) * np.finfo(np.float64).eps * sizes.max(initial=0.0)
+        kept = sizes > len(sizes) * EPS * sizes.max(initial=0.0)
         for part in ranges(n, 4096):
             Q[part] = Q[part] @ left
         self.U, values = Q[:, kept], sizes[kept] ** 2
         self.largest = float(values.max(initial=0.0))
         # if every row of K is in the span, what is left is λ alone
         tail = values.min() if len(values) and len(values) == rank < n else 0.0
-        floor = max(lam + tail, np.finfo(np.float64).eps * self.largest)
+        floor = max(lam + tail, EPS * self.largest)
         self._shrink = np.sqrt(floor / (values + lam)) if len(values) else values
 
     def apply(self, X: np.ndarray) -> np.ndarray:
@@ -63,14 +64,14 @@ def partial_cholesky(K: Gram, rank: int) -> np.ndarray:
     n = K.shape[0]
     F, r = np.zeros((n, rank)), 0
     rest = np.maximum(K.diagonal().astype(np.float64), 0.0)
-    enough = n * np.finfo(np.float64).eps * float(rest.sum())
+    enough = n * EPS * float(rest.sum())
     random = np.random.default_rng(0)
     while r < rank and rest.sum() > enough:
         draw = random.choice(n, min(PIVOTS, rank - r), p=rest / rest.sum())
         rows = np.unique(draw)
         G = K.rows(rows).T - F[:, :r] @ F[rows, :r].T  # (n, b): what is not explained yet
         values, V = eigh((G[rows] + G[rows].T) / 2.0)
-        kept = values > len(rows) * np.finfo(np.float64).eps * max(values.max(), enough)
+        kept = values > len(rows) * EPS * max(values.max(), enough)
         new = (G @ V[:, kept]) / np.sqrt(values[kept])
         F[:, r : r + new.shape[1]] = new
         r += new.shape[1]

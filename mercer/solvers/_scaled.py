@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
+from mercer._floats import EPS, TINY
 
 ROWS = 64  # of a block that a thread scales at once
 
@@ -86,7 +87,7 @@ class ScaledSystem:
     def residual(self, X: np.ndarray, f: np.ndarray, b: np.ndarray, lams: np.ndarray) -> np.ndarray:
         """Return ‖D(y − f − b) − λx‖ / ‖Dy‖ for each λ, from f = Kα as it was recomputed."""
         R = self.root * (self.Y.T - f - b[..., None]) - lams[:, None, None] * X
-        return _norms(R) / max(self.size, np.finfo(np.float64).tiny)
+        return _norms(R) / max(self.size, TINY)
 
 
 def refine(
@@ -107,7 +108,7 @@ def refine(
     slope = np.zeros(R.shape[:2])
     start = float(np.linalg.norm(system.target))
     # constant targets leave rounding behind, which is not worth solving for
-    limit = max(goal * start, 10.0 * np.finfo(np.float64).eps * system.size)
+    limit = max(goal * start, 10.0 * EPS * system.size)
     done = np.full(len(lams), start <= limit)
     todo = np.flatnonzero(factor.usable & ~done)
     for step in range(steps):

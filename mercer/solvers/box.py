@@ -12,11 +12,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import cg
 
+from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import _box_loops as loops
-from mercer.solvers.smo import Limits
 
 WORKING = 1500  # points of a working set
 BURST = 5  # coordinate steps for each of its points between Newton steps

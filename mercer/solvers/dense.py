@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import _dense_loops as loops
 from mercer.solvers._newton_loops import free_points, newton
-from mercer.solvers.smo import Limits, SmoState, hulls_meet
+from mercer.solvers.smo import SmoState, hulls_meet
 
 OPERATIONS_BETWEEN_CHECKS = 3e8  # compiled loops come back so often for Ctrl-C and the clock
 SINGLE_RANGE = 1e20  # sums of larger kernel values leave the range of float32

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._floats import TINY
+from mercer._limits import Limits
 from mercer.kernels.sample import squared_norms
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import _linear_loops as loops
-from mercer.solvers.smo import Limits
 
 SMALL = 5000  # values of X; so small problems are solved to rounding
 WORK_BETWEEN_CHECKS = 2e7  # values of X touched between two looks at the clock and the gap
@@ -146,7 +147,7 @@ def _gap(
         free = np.abs(margin - 1.0)
     primal, dual = 0.5 * norm2 + loss, float(alpha.sum()) - penalty - 0.5 * norm2
     gap = max(primal - dual, 0.0)
-    relative = gap / max(abs(primal), abs(dual), np.finfo(np.float64).tiny)
+    relative = gap / max(abs(primal), abs(dual), TINY)
     is_free = (alpha > 0) & ~bounded
     kkt = {
         "zero": float(slack[used & (alpha == 0)].max(initial=0.0)),

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from mercer._floats import EPS, TINY
 from mercer.certify import eigen_residual, pencil_residual
 from mercer.result import Solution, Status
 from mercer.solvers._krylov import block_krylov
 
-EPS = float(np.finfo(np.float64).eps)
 DENSE_UP_TO = 600  # points; LAPACK on the whole matrix is faster than products below
 FEW = 8  # times as many points as components make products faster than LAPACK
 SAFETY = 0.1  # iterations aim at this share of the tolerance of the proof
@@ -118,7 +118,7 @@ def by_lapack(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _by_inversion(A: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     n = A.shape[0]
-    shift = -1e-9 * max(float(abs(A).sum(axis=0).max()), np.finfo(np.float64).tiny)
+    shift = -1e-9 * max(float(abs(A).sum(axis=0).max()), TINY)
     factor = splu((A - shift * sp.identity(n, format="csc")).tocsc())
     inverse = LinearOperator((n, n), factor.solve, dtype=np.float64)
     start = np.random.default_rng(0).uniform(-1, 1, n)  # the same in every run

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.linalg import qr
 
 from mercer._array import one_blas_thread
+from mercer._floats import EPS
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
 from mercer.result import Certificate, Solution
 from mercer.solvers._krylov import block_krylov
-from mercer.solvers.eigen import EPS, SAFETY, by_lapack, few, fix_signs, status_of
+from mercer.solvers.eigen import SAFETY, by_lapack, few, fix_signs, status_of
 
 ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for

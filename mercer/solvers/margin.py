@@ -8,13 +8,14 @@ from functools import partial
 
 import numpy as np
 
+from mercer._limits import Limits
 from mercer.certify import duality_gap
 from mercer.gram import Gram
 from mercer.kernels.tiles import TILE
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.dense import ROUNDS, DenseMatrix, solve_dense, solve_to_gap
-from mercer.solvers.smo import Limits, SmoState, solve_smo
+from mercer.solvers.smo import SmoState, solve_smo
 
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
+from mercer._floats import EPS, TINY
 from mercer.kernels import RBF, Exponential, Kernel, Laplacian, Linear, VectorKernel
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample, _csr
@@ -131,7 +132,7 @@ class FeatureSearch:
             )
         left, points = X.rows(DOUBLE), _csr(Y.rows(DOUBLE))
         # a tile is off by 20 ulp and by what adding up the columns costs
-        slack = 1.0 + 40.0 * (left.shape[1] + 8) * np.finfo(DOUBLE).eps
+        slack = 1.0 + 40.0 * (left.shape[1] + 8) * EPS
         return lambda values, rows, start, best, index: loops.keep_nearest_sparse(
             values, slack, *_csr(left[rows]), *points, start, best, index
         )
@@ -160,7 +161,7 @@ class FeatureSearch:
             least_k = np.sort(np.partition(wanted, k - 1)[:k])
             scale = least_k[-1] if self.by_distance else np.abs(self._shift).max()
             error = float(np.abs(least_k - ranks).max())
-            worst = max(worst, error / max(float(scale), np.finfo(DOUBLE).tiny))
+            worst = max(worst, error / max(float(scale), TINY))
             if not self.by_distance:
                 least = min(least, float((wanted + self._shift[row]).min()) / max(scale, 1e-300))
         parts = {

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mercer._array import allocate
+from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.kernels.sample import squared_norms
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import _perceptron_loops as loops
 from mercer.solvers.dual_coordinate import Rows
-from mercer.solvers.smo import Limits
 
 WORK = 5e7  # values touched between two looks at the clock
 AHEAD = 8  # rows of K that are computed together; with more, too many are never needed

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from mercer._floats import TINY
+from mercer._limits import Limits
 from mercer.certify import fenchel_gap
 from mercer.gram import Gram
 from mercer.losses import Risk
@@ -29,7 +31,6 @@ from mercer.solvers.precondition import (
     Woodbury,
     newton_system,
 )
-from mercer.solvers.smo import Limits
 
 RANK = 400  # points of the low-rank copy of K
 REDUCED = 1000  # rows of the small matrix of the preconditioner, for all outputs together
@@ -39,7 +40,6 @@ SETTLED = 1e-16  # relative gap at which nothing but rounding is left
 PATIENCE = 5  # steps in a row that bring nothing before the solve is given up
 SHORTEST = 1e-12  # part of a step
 ROUNDS = 4  # of going on until the proof holds
-TINY = np.finfo(np.float64).tiny
 
 
 def solve_primal(

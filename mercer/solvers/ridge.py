@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dlange, dpocon
 
 from mercer._array import SMALL, parse_memory
+from mercer._floats import EPS
 from mercer.certify import relative_residual
 from mercer.gram import Gram, fresh_array
 from mercer.result import Certificate, Solution, Status
@@ -72,7 +73,7 @@ def solve_ridge(
         solution = system.solve(_by_cholesky, memory)
     except LinAlgError:  # not positive definite
         return system.solve(_by_eigenvalues, memory)
-    singular = solution.certificate.condition_estimate * len(Y) * np.finfo(np.float64).eps > 1.0
+    singular = solution.certificate.condition_estimate * len(Y) * EPS > 1.0
     if singular and not solution.certificate.ok:  # the factor is noise
         return system.solve(_by_eigenvalues, memory)
     return solution
@@ -189,7 +190,7 @@ def _by_eigenvalues(A: np.ndarray, fit_intercept: bool) -> _Factor:
         A -= means
         A -= A.mean(axis=1, keepdims=True)
     values, V = eigh(A.T, overwrite_a=True, check_finite=False)
-    cutoff = len(values) * np.finfo(np.float64).eps * max(scale, np.abs(values).max())
+    cutoff = len(values) * EPS * max(scale, np.abs(values).max())
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=np.abs(values) > cutoff)
 
     def solve(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

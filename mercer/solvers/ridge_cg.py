@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._array import parse_memory
+from mercer._floats import EPS
 from mercer.certify import relative_residual
 from mercer.gram import Gram
 from mercer.result import Solution, Status
@@ -78,7 +79,7 @@ class _Run:
     def __init__(self, system: ScaledSystem, lam: float, goal: float):
         self._system, self._lam = system, lam
         self._target = system.target.T  # (n, t)
-        rounding = 10.0 * np.finfo(np.float64).eps * system.size  # what constant targets leave
+        rounding = 10.0 * EPS * system.size  # what constant targets leave
         self._limit = max(goal * float(np.linalg.norm(self._target)), rounding)
         self.X = np.zeros_like(self._target)
         self.products, self.rank, self.condition = 0, 0, np.inf

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._array import SMALL, format_bytes, parse_memory, ranges
+from mercer._floats import EPS
 from mercer.certify import relative_residual
 from mercer.gram import Gram, fresh_array
 from mercer.result import Solution, Status
@@ -143,7 +144,7 @@ def _search(spectrum: _Spectrum, system: ScaledSystem) -> LooErrors:
     """Try a grid, and go on beyond a border at which the best λ lies."""
     top = float(np.abs(spectrum.own_values).max(initial=0.0)) or 1.0
     n = len(system.root)
-    lowest, highest = 10.0 * n * np.finfo(np.float64).eps * top, FURTHEST * top
+    lowest, highest = 10.0 * n * EPS * top, FURTHEST * top
     lams = top * np.geomspace(*GRID, N_GRID)
     ratio = lams[1] / lams[0]
     errors = spectrum.errors(system, lams)
@@ -189,7 +190,7 @@ def _solve(
     )
     status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
     # the eigenvalue that was put in is as large as the entries that were rounded in centring
-    rounding = 4.0 * len(values) * np.finfo(np.float64).eps * np.abs(spectrum.values).max()
+    rounding = 4.0 * len(values) * EPS * np.abs(spectrum.values).max()
     if values.min() < -rounding:
         status = Status.INDEFINITE
     return Solution(alpha, status, certificate, intercept=b, state=errors)

@@ -11,11 +11,11 @@ activated. A point that never violates its condition never has its kernel row co
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.gram import Gram, combine_rows
 from mercer.margin import MarginProblem
@@ -28,34 +28,6 @@ ALL_ACTIVE = 1000  # so few points are all active from the start
 # relative gain in one go of the loop that is only rounding: errors of many residuals cancel
 NOTHING = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 4e-16}
 NOT_GATHERED = np.empty(0, np.int64), np.empty(0, np.bool_)  # the compact matrix is filled already
-
-
-@dataclass
-class Limits:
-    """How long a fit may go on; shared by all its problems."""
-
-    max_iter: int = -1
-    deadline: float = np.inf
-    interrupted: bool = False
-    memory: int = 2**40
-
-    @classmethod
-    def of(cls, max_iter: int, time_limit: float | None, memory: int) -> Limits:
-        """Start the clock; ``memory`` is what the compact matrix of active points may take."""
-        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-        return cls(max_iter, deadline, memory=memory)
-
-    def interrupt(self) -> None:
-        """Ask all solves under these limits to end with the best so far."""
-        self.interrupted = True
-
-    def stopped(self, steps: int) -> Status | None:
-        """Return why to stop now, or None to go on."""
-        if self.interrupted:
-            return Status.INTERRUPTED
-        if 0 <= self.max_iter <= steps:
-            return Status.MAX_ITER
-        return Status.TIME_LIMIT if time.monotonic() > self.deadline else None
 
 
 @dataclass

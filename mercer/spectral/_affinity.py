@@ -21,7 +21,7 @@ from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.result import Solution
 from mercer.solvers import symmetric_eigenpairs
-from mercer.spectral._graph import TablePoints, check_neighbours, nearest_others
+from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others
 from mercer.spectral._laplacian import laplacian_eigenpairs
 
 GRAPH = "nearest_neighbors"
@@ -72,7 +72,7 @@ class AffinityEstimator(ProvedEstimator):
     def _fit_graph(self, X: Any) -> Any:
         self.X_fit_ = validate_data(self, X, ensure_min_samples=2, **TABLE)
         n = self.X_fit_.shape[0]
-        check_neighbours(self.n_neighbors - 1, n)
+        check_neighbors(self.n_neighbors - 1, n)
         _, index = nearest_others(TablePoints(self.X_fit_), self.n_neighbors - 1)
         W = _half_edges(index, n)
         return (W + W.T).tocsr()

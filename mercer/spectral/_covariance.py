@@ -8,12 +8,11 @@ import numpy as np
 from scipy.linalg import eigh, qr, svd
 
 from mercer._array import largest_size
+from mercer._floats import EPS, MODERATE, safe_unit
 
-EPS = float(np.finfo(np.float64).eps)
 CLEAR = 1e-6  # squares of singular values above this share of the largest keep 10 digits
 NOISE = 8 * EPS  # of a column, relative to its largest entry: its values are all equal
 HARMLESS = 1e3  # deviations that a mean may be away from 0 before it is subtracted first
-MODERATE = (1e-50, 1e50)  # squares of entries of this size can be summed safely
 
 
 class Axes(NamedTuple):
@@ -78,11 +77,6 @@ def principal_axes(R: np.ndarray, *, groups: int = 1, floor: float = 0.0) -> Axe
     if axes is None:
         axes = _by_singular_values(R)
     return Axes(axes.vectors, axes.sizes * unit)
-
-
-def safe_unit(largest: float) -> float:
-    """Return 1, or what to divide by so that squares neither overflow nor vanish."""
-    return 1.0 if largest == 0.0 or MODERATE[0] < largest < MODERATE[1] else largest
 
 
 def _by_squares(R: np.ndarray, groups: int, floor: float) -> Axes | None:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer._array import parse_memory
+from mercer._floats import TINY
 from mercer.gram import CenteredGram, Gram
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import pencil_eigenpairs, solve_ridge
@@ -18,7 +19,6 @@ from mercer.spectral._pivoted import dual_coefficients, pivoted_factor
 
 TOLERANCE = 1e-8
 SOLVE = 1e-10  # of the linear systems: the proof divides their residuals by √ρ
-TINY = float(np.finfo(np.float64).tiny)
 
 Lengths = Callable[[np.ndarray], np.ndarray]
 

@@ -54,12 +54,12 @@ def _paths(graph: Graph, index: np.ndarray, distance: np.ndarray) -> np.ndarray:
     sources = np.repeat(np.arange(m), index.shape[1])
     D[index.ravel(), sources] = distance.ravel()
     dirty = np.zeros(graph.n, np.bool_)
-    dirty[_neighbours(graph, np.unique(index))] = True
+    dirty[_neighbors(graph, np.unique(index))] = True
     while not loops.relax(*graph, order, D, dirty, 1):
         pass  # each sweep comes back to Python, so that Ctrl-C is heard
     return D.T
 
 
-def _neighbours(graph: Graph, vertices: np.ndarray) -> np.ndarray:
+def _neighbors(graph: Graph, vertices: np.ndarray) -> np.ndarray:
     ends = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in vertices]
     return np.concatenate(ends)

@@ -103,7 +103,7 @@ def nearest_others(points: Points, k: int) -> tuple[np.ndarray, np.ndarray]:
     return distance[~own].reshape(kept), index[~own].reshape(kept)
 
 
-def check_neighbours(n_neighbors: int, n: int) -> None:
+def check_neighbors(n_neighbors: int, n: int) -> None:
     """Raise if a point cannot have so many neighbours."""
     if n_neighbors >= n:
         raise ValueError(
@@ -140,7 +140,7 @@ class Graph(NamedTuple):
         return connected_components(pattern, directed=False)[1]
 
 
-def neighbour_graph(points: Points, k: int) -> tuple[Graph, int]:
+def neighbor_graph(points: Points, k: int) -> tuple[Graph, int]:
     """Return the graph of the k nearest, connected, and how many components it had before."""
     n = len(points)
     distance, index = nearest_others(points, k)

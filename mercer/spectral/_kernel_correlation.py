@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular, svd
 
+from mercer._floats import EPS
 from mercer.gram import CenteredGram
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import symmetric_eigenpairs
 from mercer.spectral._correlation import shared_signs
-from mercer.spectral._pivoted import EPS, dual_coefficients, pivoted_factor
+from mercer.spectral._pivoted import dual_coefficients, pivoted_factor
 
 TOLERANCE = 1e-8
 CORRELATED = 1e-7  # smaller correlations are rounding

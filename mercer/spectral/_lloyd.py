@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import ranges
+from mercer._floats import EPS
 from mercer.result import Certificate, Solution, Status
 
 COLUMNS = 256  # weight vectors that one product serves
 ROUNDING = 1e-12  # of a squared distance, relative to the spread: such a gain moves no point
-EPS = float(np.finfo(np.float64).eps)
 SAME = 1e-9  # relative difference of inertias that are the same
 NEGATIVE = 1e-6
 

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
 from mercer._array import one_blas_thread
+from mercer._floats import TINY
+from mercer._limits import Limits
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import Limits
 
-TINY = float(np.finfo(np.float64).tiny)
 RELAXED = 1.6  # over-relaxation: a third fewer steps than 1, on every problem tried
 CHECK_EVERY = 10  # steps; a check costs about as much as a step
 RAISE, RAISE_UNTIL = 1.5, 1000  # of μ where feasibility lags behind the gap; then it stays

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._estimator import class_codes
 
 
 class NearestMean(ClassifierMixin):
@@ -60,12 +61,7 @@ class NearestMean(ClassifierMixin):
 
     def _codes_of(self, y: np.ndarray) -> np.ndarray:
         """Find the classes; return the number of each label's class."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class: {self.classes_.tolist()}"
-            )
+        self.classes_, codes = class_codes(y)
         return codes
 
 

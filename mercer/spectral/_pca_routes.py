@@ -16,13 +16,13 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
 from mercer._array import format_bytes, largest_size, parse_memory
+from mercer._floats import EPS
 from mercer.certify import eigen_residual
 from mercer.result import Certificate
 from mercer.solvers import fix_signs, symmetric_eigenpairs
 from mercer.spectral._centered import Centered, Moments, centered, moments, scatter_moments
 from mercer.spectral._lanczos import deflated, leading_by_products
 
-EPS = float(np.finfo(np.float64).eps)
 RESOLVED = 1e-5
 ROUNDINGS = 32  # of ‖X‖: a singular value below is what rounding has made of 0,
 LEAKAGE = (

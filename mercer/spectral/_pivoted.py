@@ -8,9 +8,8 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from mercer._floats import EPS
 from mercer.gram import CenteredGram, fresh_array
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 def pivoted_factor(K: CenteredGram, memory: Any = None) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mercer._floats import EPS
 from mercer.result import Status
 
 REMEMBERED = 10  # steps that shape the next one
@@ -20,7 +21,7 @@ SHORTEST = 1e-10  # share of a step that is still tried
 DECREASE = 1e-4  # share of the promised decrease that a step must bring
 STEEP = 0.9  # share of its slope that a step may keep before it is made longer ...
 LONGER = 4.0  # ... by this factor
-NOISE = 16 * float(np.finfo(np.float64).eps)  # of a value, relative to its size
+NOISE = 16 * EPS  # of a value, relative to its size
 
 
 class Point(NamedTuple):

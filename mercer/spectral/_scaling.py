@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from mercer._array import largest_size, n_threads, ranges, run_tiles
+from mercer._floats import TINY
 from mercer.gram import CenteredGram, fresh_array, gram
 from mercer.kernels import Precomputed
 from mercer.result import Solution, Status
 
-TINY = float(np.finfo(np.float64).tiny)
 BLOCK_VALUES = 2**17  # of a block of rows that stays in the cache
 SAME = 1e-8  # relative difference of D and Dᵀ that is rounding
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr
 
+from mercer._floats import TINY
+from mercer._limits import Limits
 from mercer.result import Certificate, Status
-from mercer.solvers import Limits
 
-TINY = float(np.finfo(np.float64).tiny)
 SAFETY = 0.1  # the loop aims at this share of the tolerance of the proof
 
 

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import largest_size
+from mercer._floats import EPS
 from mercer._scratch import scratch
 from mercer.solvers import fix_signs
 from mercer.spectral._covariance import principal_axes
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 class Whitening(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import svd
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from mercer._array import refuse_text
 from mercer._estimator import TableTransformer
+from mercer._sklearn import Interval
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral._correlation import columns_of, correlate, shared_signs
 from mercer.spectral._covariance import Covariance, centered, deviations, project

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import one_blas_thread
 from mercer._estimator import FLOATS
+from mercer._sklearn import Interval, StrOptions
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import LinearProjection

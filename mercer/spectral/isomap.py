@@ -6,10 +6,10 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import allocate
 from mercer._estimator import TableTransformer
+from mercer._sklearn import Interval, StrOptions
 from mercer.solvers import leading_eigenpairs
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
 from mercer.spectral._graph import (
@@ -17,8 +17,8 @@ from mercer.spectral._graph import (
     Graph,
     Points,
     TablePoints,
-    check_neighbours,
-    neighbour_graph,
+    check_neighbors,
+    neighbor_graph,
 )
 from mercer.spectral._scaling import (
     centered_products,
@@ -92,7 +92,7 @@ class Isomap(TableTransformer):
         """Find the coordinates of the rows X; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X, ensure_min_samples=2)
-        check_neighbours(self.n_neighbors, X.shape[0])
+        check_neighbors(self.n_neighbors, X.shape[0])
         if self.metric == "precomputed":
             check_distances(X)
         self.X_fit_ = X
@@ -103,7 +103,7 @@ class Isomap(TableTransformer):
         return self
 
     def _fit_graph(self) -> Graph:
-        graph, self.n_graph_components_ = neighbour_graph(self._points(), self.n_neighbors)
+        graph, self.n_graph_components_ = neighbor_graph(self._points(), self.n_neighbors)
         self.graph_indptr_, self.graph_indices_, self.graph_weights_ = graph
         return graph
 

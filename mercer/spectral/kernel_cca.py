@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer._array import as_objects, format_bytes, parse_memory, refuse_text
 from mercer._estimator import KernelEstimator
+from mercer._sklearn import Interval
 from mercer.gram import gram
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.sample import Sample

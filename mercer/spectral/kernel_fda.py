@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
+from mercer._floats import EPS
+from mercer._sklearn import Interval
 from mercer.gram import CenteredGram, gram
 from mercer.spectral._fisher import FisherProblem
 from mercer.spectral._nearest_mean import NearestMean
@@ -137,7 +138,7 @@ class KernelFDA(NearestMean, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
 def _variance(K: CenteredGram) -> float:
     variance = float(K.diagonal().mean())
-    if not variance > 64 * np.finfo(np.float64).eps * float(np.abs(K.base.diagonal()).max()):
+    if not variance > 64 * EPS * float(np.abs(K.base.diagonal()).max()):
         raise ValueError(
             "X must hold rows that differ for the kernel: the variance in feature space is "
             f"{variance:.3g}"

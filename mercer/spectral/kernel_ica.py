@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from mercer._sklearn import Interval
 from mercer.result import Certificate, Solution
 from mercer.spectral._kernel_contrast import KernelContrast
 from mercer.spectral._rotations import Descent, descend, orthogonalised, random_rotation

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
+from mercer._sklearn import Interval
 from mercer.gram import Centering, gram
 from mercer.spectral._lloyd import kernel_kmeans
 

@@ -7,11 +7,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import parse_memory
 from mercer._estimator import FLOATS, KernelEstimator, Transformer
+from mercer._sklearn import Interval, StrOptions
 from mercer.gram import Centering, TriangleGram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import svd
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._floats import EPS, TINY, safe_unit
+from mercer._sklearn import Interval, StrOptions
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import LinearProjection
-from mercer.spectral._covariance import EPS, Covariance, deviations, project, safe_unit
+from mercer.spectral._covariance import Covariance, deviations, project
 from mercer.spectral._nearest_mean import NearestMean, within_classes
 from mercer.spectral._shrink import ledoit_wolf
 
 TOLERANCE = 1e-8
-TINY = float(np.finfo(np.float64).tiny)
 
 
 class LDA(NearestMean, LinearProjection):

@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import largest_size, ranges
 from mercer._estimator import TableTransformer
+from mercer._floats import TINY
+from mercer._sklearn import Interval
 from mercer.solvers import smallest_eigenpairs
-from mercer.spectral._graph import TablePoints, check_neighbours, nearest_others
+from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others
 from mercer.spectral._null import without_direction
-from mercer.spectral._scaling import TINY, in_parts, with_parts
+from mercer.spectral._scaling import in_parts, with_parts
 
 BLOCK_VALUES = 2**18  # differences of rows that are held together
 
@@ -77,7 +78,7 @@ class LLE(TableTransformer):
         self._validate_params()
         X = self._fit_table(X, ensure_min_samples=2)
         n = X.shape[0]
-        check_neighbours(self.n_neighbors, n)
+        check_neighbors(self.n_neighbors, n)
         if self.n_components >= n:
             raise ValueError(
                 f"n_components must be smaller than the number of points, n_samples = {n}; got "

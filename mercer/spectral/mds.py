@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import qr
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import as_table, largest_size, ranges
 from mercer._estimator import TableTransformer
+from mercer._floats import TINY
+from mercer._sklearn import Interval, StrOptions
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import VectorKernel
@@ -23,7 +24,6 @@ from mercer.solvers.eigen import status_of
 from mercer.spectral._base import centered_product
 from mercer.spectral._covariance import principal_axes
 from mercer.spectral._scaling import (
-    TINY,
     all_eigenvalues,
     centered_products,
     check_distances,

@@ -8,10 +8,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._estimator import FLOATS
+from mercer._sklearn import Interval, StrOptions
 from mercer.result import Solution, Status
 from mercer.spectral._base import LinearProjection
 from mercer.spectral._centered import Moments, centered

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import LARGEST, format_bytes, largest_size, parse_memory, ranges
 from mercer._estimator import TableTransformer
+from mercer._sklearn import Interval, StrOptions
 from mercer.result import Certificate, Solution, Status
 
 FAILURE = 1e-6  # probability with which a given number of columns breaks its promise

@@ -7,11 +7,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from mercer._array import parse_memory
+from mercer._floats import EPS
+from mercer._limits import Limits
+from mercer._sklearn import Interval
 from mercer.result import Solution
-from mercer.solvers import Limits, fix_signs
+from mercer.solvers import fix_signs
 from mercer.spectral._base import LinearProjection
 from mercer.spectral._low_rank_sparse import split_low_rank_sparse
 
@@ -93,7 +94,7 @@ class RobustPCA(LinearProjection):
         """Split the table; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X).astype(np.float64)
-        limits = Limits.of(self.max_iter, self.time_limit, parse_memory(None))
+        limits = Limits.of(self.max_iter, self.time_limit)
         self.mean_ = np.median(X, axis=0) if self.center else np.zeros(X.shape[1])
         X -= self.mean_
         lam = max(X.shape) ** -0.5 if self.lam is None else float(self.lam)
@@ -106,7 +107,7 @@ class RobustPCA(LinearProjection):
     def _keep(self, solution: Solution, scale: float) -> None:
         L, S, _ = solution.value
         _, values, directions = np.linalg.svd(L, full_matrices=False)
-        rounding = max(L.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
+        rounding = max(L.shape) * EPS * values.max(initial=0.0)
         self.rank_ = int(np.count_nonzero(values > rounding))
         self.components_ = fix_signs(directions[: self.rank_].T).T
         self.singular_values_ = scale * values[: self.rank_]

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import chi2
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._array import largest_size
+from mercer._floats import EPS
+from mercer._sklearn import Interval, StrOptions
 from mercer.certify import pencil_residual
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
@@ -23,7 +24,6 @@ from mercer.spectral._base import LinearProjection
 from mercer.spectral._shrink import intensity
 from mercer.spectral._slices import slice_codes, slice_means
 
-EPS = float(np.finfo(np.float64).eps)
 NOTHING = 1e-10  # an eigenvalue below is rounding: they are shares of a variance
 
 

@@ -6,11 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from mercer._array import parse_memory
+from mercer._floats import EPS
+from mercer._limits import Limits
+from mercer._sklearn import Interval
 from mercer.result import Solution, Status
-from mercer.solvers import Limits, fix_signs
+from mercer.solvers import fix_signs
 from mercer.spectral._base import LinearProjection
 from mercer.spectral._sparse_loadings import loadings_stationarity, sparse_loadings
 
@@ -90,7 +91,7 @@ class SparsePCA(LinearProjection):
         """Find the components; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X).astype(np.float64)
-        limits = Limits.of(self.max_iter, self.time_limit, parse_memory(None))
+        limits = Limits.of(self.max_iter, self.time_limit)
         scale = float(np.abs(X).max()) or 1.0  # squares of the rows have a range, the rows have not
         X /= scale
         mean = X.mean(axis=0)
@@ -125,7 +126,7 @@ class SparsePCA(LinearProjection):
 def _compressed(X: np.ndarray, scale: float) -> np.ndarray:
     """Return singular values times right singular vectors of centred rows, without rounding."""
     _, values, directions = np.linalg.svd(X, full_matrices=False)
-    rounding = np.finfo(np.float64).eps * max(X.shape) * max(values.max(initial=0.0), scale)
+    rounding = EPS * max(X.shape) * max(values.max(initial=0.0), scale)
     rank = int(np.count_nonzero(values > rounding))
     return values[:rank, None] * fix_signs(directions[:rank].T).T
 

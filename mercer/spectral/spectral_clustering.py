@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._sklearn import Interval
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral._affinity import AffinityEstimator, Spectrum
 from mercer.spectral._lloyd import InnerProducts, kernel_kmeans

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from mercer._array import largest_size
+from mercer._floats import EPS
+from mercer._sklearn import Interval
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Linear, as_kernel
@@ -18,7 +19,6 @@ from mercer.result import Solution, Status
 from mercer.solvers import symmetric_eigenpairs
 from mercer.spectral._base import LinearProjection
 
-EPS = float(np.finfo(np.float64).eps)
 ROUNDINGS = 100  # of a sum
 FEW_VALUES = 20  # integers with more different values are numbers, not classes
 

@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import largest_size
 from mercer._estimator import FLOATS
+from mercer._floats import safe_unit
+from mercer._sklearn import Interval, StrOptions
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import LinearProjection
-from mercer.spectral._covariance import Covariance, centered, deviations, project, safe_unit
+from mercer.spectral._covariance import Covariance, centered, deviations, project
 
 TOLERANCE = 1e-8
 

@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_feature_names_in,
-    _check_n_features,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
+from mercer._sklearn import _check_feature_names, _check_feature_names_in, _check_n_features
 from mercer.tables.columns import Column
 from mercer.tables.describe import describe_columns
 from mercer.tables.frames import as_table

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._array import LARGEST
+from mercer._floats import EPS, TINY
 from mercer.tables.columns import Column, as_numbers, as_seconds
 from mercer.tables.wording import count, short
 
@@ -15,8 +16,7 @@ DAY = 86400.0
 CYCLES = {"year": (365.2425, 366.0), "week": (7.0, 14.0), "day": (1.0, 0.0)}
 """Name: its length and the shortest span of the column, in days, for which it is looked at."""
 
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
+ROUNDING = 8 * EPS
 """Values that differ by less, relatively or absolutely, are the same."""
 
 HEAVY = 2.0

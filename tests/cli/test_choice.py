@@ -69,7 +69,7 @@ def test_a_model_without_a_kernel_goes_on_around_its_best():
     assert [p["lam"] for p in found] == [1.0, 1 / 3, 3.0]
 
 
-def test_neighbours_are_steps_along_one_scale_each():
+def test_neighbors_are_steps_along_one_scale_each():
     params = [{"C": 9.0, "kernel__gamma": 0.5, "n_neighbors": 3}]
     found = around(results(params, [[0.6, 0.61]]), 0)
     assert [(p["C"], p["kernel__gamma"]) for p in found] == [

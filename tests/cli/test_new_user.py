@@ -149,7 +149,7 @@ def test_info_says_what_the_model_is(mercer, model):
 
 # ---------------------------------------------------------------- embed
 @pytest.mark.parametrize("method", ["isomap", "lle", "spectral"])
-def test_few_points_have_fewer_neighbours(mercer, tmp_path, method):
+def test_few_points_have_fewer_neighbors(mercer, tmp_path, method):
     numbers(5).write_csv(tmp_path / "five.csv")
     ended = mercer("embed", "five.csv", "--method", method, "--out", "points.csv")
     assert ended.code == 0, ended.err

@@ -89,7 +89,7 @@ def objective(penalty, X, y, w):
 
 @pytest.mark.parametrize("penalty", CONVEX, ids=repr)
 @pytest.mark.parametrize("shape", [(40, 3), (25, 20)])
-def test_no_neighbour_is_lower(penalty, shape):
+def test_no_neighbor_is_lower(penalty, shape):
     X, y = line(*shape, noise=0.3)
     if isinstance(penalty, LogBarrier):
         penalty = LogBarrier(2.0 * np.abs(y).max())

@@ -78,7 +78,7 @@ def test_rows_without_a_distance_have_a_grid_too(rows):
     assert min(values) > 0
 
 
-def test_finer_values_lie_between_the_neighbours():
+def test_finer_values_lie_between_the_neighbors():
     axis = Axis("C", (0.1, 1.0, 10.0))
     assert axis.around(1.0) == pytest.approx((10**-0.5, 1.0, 10**0.5))
     assert axis.around(10.0) == pytest.approx((10**0.5, 10.0, 100.0, 1000.0))

@@ -15,7 +15,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from mercer import Isomap
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
-from mercer.spectral._graph import GivenPoints, Graph, TablePoints, nearest_others, neighbour_graph
+from mercer.spectral._graph import GivenPoints, Graph, TablePoints, nearest_others, neighbor_graph
 from tests.cases import table
 from tests.compare import refuses
 from tests.spectral.test_mds import assert_same_up_to_sign
@@ -70,7 +70,7 @@ def test_geodesics_are_those_of_dijkstra(seed, n, k):
 
 def test_geodesics_of_a_roll_and_of_new_points():
     points = TablePoints(X)
-    graph, _ = neighbour_graph(points, 7)
+    graph, _ = neighbor_graph(points, 7)
     matrix = sp.csr_array((graph.weights, graph.indices, graph.indptr))
     wanted = dijkstra(matrix, directed=False)
     np.testing.assert_allclose(all_geodesics(graph), wanted, rtol=1e-12)
@@ -81,7 +81,7 @@ def test_geodesics_of_a_roll_and_of_new_points():
 
 
 @pytest.mark.parametrize("shape", [(60, 3), (2100, 3)])
-def test_neighbours_are_those_of_scikit_learn(shape):
+def test_neighbors_are_those_of_scikit_learn(shape):
     rows = table(*shape)
     wanted = kneighbors_graph(rows, 5, mode="distance")
     distance, index = nearest_others(TablePoints(rows), 5)

@@ -88,7 +88,7 @@ def test_parts_are_said():
         assert z[0] * z[-1] < 0
 
 
-def test_equal_neighbours_share_equally():
+def test_equal_neighbors_share_equally():
     np.testing.assert_allclose(_mixtures(np.zeros((2, 4, 3)), 1e-3), 0.25)
     assert np.isfinite(LLE(3).fit(np.ones((6, 2))).embedding_).all()
 

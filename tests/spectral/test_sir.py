@@ -141,7 +141,7 @@ def test_with_all_rows_of_a_slice_local_means_are_slice_means():
     np.testing.assert_allclose(got.transform(X), wanted.transform(X), atol=1e-8)
 
 
-def test_with_one_neighbour_nothing_is_averaged():
+def test_with_one_neighbor_nothing_is_averaged():
     X, y = planted(np.exp, n=100)
     np.testing.assert_allclose(LocalSIR(n_neighbors=1).fit(X, y).eigenvalues_, 1.0)
 

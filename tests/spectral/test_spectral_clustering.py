@@ -118,7 +118,7 @@ def test_training_points_are_new_points_too(affinity):
 
 
 @pytest.mark.parametrize("affinity", AFFINITIES.values(), ids=AFFINITIES.keys())
-def test_new_points_lie_near_their_neighbours(affinity):
+def test_new_points_lie_near_their_neighbors(affinity):
     model = SpectralEmbedding(2, affinity=affinity).fit(X)
     nearest = ((NEW[:, None] - X) ** 2).sum(axis=2).argmin(axis=1)
     Z, own = model.transform(NEW), model.embedding_[nearest]

@@ -55,7 +55,7 @@ def brute(kernel, rows, new, k):
 # ---------------------------------------------------------------- the neighbours
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("k", [1, 5, 120])
-def test_monotone_kernels_have_the_neighbours_of_scikit_learn(kernel, k):
+def test_monotone_kernels_have_the_neighbors_of_scikit_learn(kernel, k):
     reference = neighbors.NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
     wanted = reference.kneighbors(NEW, return_distance=False)
     found = KNN(k, kernel=kernel).fit(X, LABELS).kneighbors(NEW, return_distance=False)
@@ -128,7 +128,7 @@ def test_the_unit_of_length_does_not_matter(scale, weights):
 
 
 @pytest.mark.parametrize("kernel", [None, RBF(), Polynomial(degree=2), "precomputed"], ids=repr)
-def test_training_points_are_not_their_own_neighbours(kernel):
+def test_training_points_are_not_their_own_neighbors(kernel):
     rows = np.vstack([X[:30], X[:30]])
     given = rows @ rows.T if kernel == "precomputed" else rows
     distances, index = KNN(4, kernel=kernel).fit(given, np.zeros(60)).kneighbors()
@@ -138,7 +138,7 @@ def test_training_points_are_not_their_own_neighbours(kernel):
     np.testing.assert_allclose(distances[:, 0], 0.0, atol=1e-6)
 
 
-def test_words_have_neighbours():
+def test_words_have_neighbors():
     model = KNN(2, kernel=FromFunction(shared_letters)).fit(WORDS, [len(w) > 5 for w in WORDS])
     _, index = model.kneighbors(["kernels", "tricks"])
     assert [WORDS[i] for i in index[0]] == ["kernel", "kernel"]
@@ -201,7 +201,7 @@ def test_the_mean_of_the_three_nearest_in_a_figure():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 12])
-def test_many_points_have_the_neighbours_of_scikit_learn(d):
+def test_many_points_have_the_neighbors_of_scikit_learn(d):
     """Enough points for a tree where columns are few."""
     rows, new = table(2000, d), table(150, d, seed=1)
     distances, index = KNN(6).fit(rows, rows[:, 0] > 0).kneighbors(new)
@@ -215,7 +215,7 @@ def test_a_point_at_distance_zero_decides_alone():
     assert model.predict([[0.0]])[0] == 2.0
 
 
-def test_all_points_as_neighbours_give_the_mean():
+def test_all_points_as_neighbors_give_the_mean():
     np.testing.assert_allclose(KNNRegressor(120).fit(X, Y).predict(NEW), Y.mean())
 
 
@@ -224,13 +224,13 @@ def test_equal_votes_go_to_the_first_class():
     assert model.predict([[0.5]]).tolist() == ["a"]
 
 
-def test_one_point_is_everybodys_neighbour():
+def test_one_point_is_everybodys_neighbor():
     assert KNN(1).fit([[3.0]], ["a"]).predict(NEW[:, :1]).tolist() == ["a"] * 37
 
 
 def test_blocks_of_new_rows_change_nothing(monkeypatch):
     whole = KNN(weights="distance").fit(X, LABELS).predict_proba(NEW)
-    monkeypatch.setattr("mercer.machines.neighbours.BLOCK_VALUES", 10)
+    monkeypatch.setattr("mercer.machines.neighbors.BLOCK_VALUES", 10)
     np.testing.assert_array_equal(KNN(weights="distance").fit(X, LABELS).predict_proba(NEW), whole)
 
 
@@ -277,14 +277,14 @@ def test_an_indefinite_function_shows_in_the_sample():
 
 # ---------------------------------------------------------------- bad input
 @pytest.mark.parametrize("k", [0, 2.5, True, -3, 121])
-def test_a_wrong_number_of_neighbours_is_named(k):
+def test_a_wrong_number_of_neighbors_is_named(k):
     with pytest.raises(ValueError, match="n_neighbors"):
         KNN(k).fit(X, LABELS)
     with pytest.raises(ValueError, match="n_neighbors must be an integer from 1"):
         KNN().fit(X, LABELS).kneighbors(NEW, n_neighbors=k)
 
 
-def test_training_points_have_one_neighbour_less():
+def test_training_points_have_one_neighbor_less():
     with pytest.raises(ValueError, match="n_samples = 119; got 120"):
         KNN(120).fit(X, LABELS).kneighbors()
 
@@ -332,7 +332,7 @@ NORMS = {
 
 @pytest.mark.parametrize(("metric", "reference"), NORMS.items(), ids=map(str, NORMS))
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
-def test_norms_have_the_neighbours_of_scikit_learn(metric, reference, weights):
+def test_norms_have_the_neighbors_of_scikit_learn(metric, reference, weights):
     model = KNN(5, metric=metric, weights=weights).fit(X, LABELS)
     wanted = neighbors.KNeighborsClassifier(5, algorithm="brute", weights=weights, **reference).fit(
         X, LABELS
@@ -356,7 +356,7 @@ def test_mahalanobis_is_euclidean_after_whitening():
 
 
 @pytest.mark.parametrize("metric", ["l1", "linf", Mahalanobis(SPREAD)], ids=str)
-def test_training_points_in_a_norm_are_not_their_own_neighbours(metric):
+def test_training_points_in_a_norm_are_not_their_own_neighbors(metric):
     rows = np.vstack([X[:30], X[:30]])
     distances, index = KNN(4, metric=metric).fit(rows, np.zeros(60)).kneighbors()
     np.testing.assert_array_equal(index[:, 0], (np.arange(60) + 30) % 60)
@@ -372,7 +372,7 @@ def test_blocks_of_a_norm_change_nothing(monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-def test_sparse_rows_have_manhattan_neighbours():
+def test_sparse_rows_have_manhattan_neighbors():
     rows = sparse_table(50, 6)
     dense = KNN(metric="l1").fit(rows.toarray(), np.zeros(50)).kneighbors()
     sparse = KNN(metric="l1").fit(rows, np.zeros(50)).kneighbors()

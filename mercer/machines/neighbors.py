@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, ranges
 from mercer._estimator import KernelEstimator
+from mercer._sklearn import Interval, StrOptions
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
@@ -148,7 +148,7 @@ class NeighbourEstimator(KernelEstimator):
             )
         return search.distances(ranks, rows)
 
-    def _neighbours(self, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    def _neighbors(self, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks of new rows, the positions of their neighbours and weights that sum to 1."""
         rows, training = self._new_rows(X), Sample(self.X_fit_)
         self.kernel_.check_pair(rows, training)
@@ -228,7 +228,7 @@ class KNN(ClassifierMixin, NeighbourEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of each class in the vote, shape (m, n_classes)."""
         check_is_fitted(self)
-        shares = [self._vote(index, weights) for _, index, weights in self._neighbours(X)]
+        shares = [self._vote(index, weights) for _, index, weights in self._neighbors(X)]
         return np.concatenate(shares)
 
     def _vote(self, index: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -288,6 +288,6 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourEstimator):
         check_is_fitted(self)
         means = [
             np.einsum("mk,mk...->m...", weights, self.y_fit_[index])
-            for _, index, weights in self._neighbours(X)
+            for _, index, weights in self._neighbors(X)
         ]
         return np.concatenate(means)

@@ -1,0 +1,17 @@
+"""What float64 can tell apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+EPS = float(np.finfo(np.float64).eps)  # relative distance from 1 to the next number
+TINY = float(np.finfo(np.float64).tiny)  # smallest positive number with all its digits
+
+MODERATE = 1e-50, 1e50  # squares of entries of this size can be summed safely
+
+
+def safe_unit(largest: float) -> float:
+    """Return 1, or a power of two to divide by so that squares neither overflow nor vanish."""
+    if largest == 0.0 or MODERATE[0] < largest < MODERATE[1]:
+        return 1.0
+    return float(2.0 ** np.frexp(largest)[1])

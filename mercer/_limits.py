@@ -1,0 +1,58 @@
+"""How long a run may go on: steps, seconds, Ctrl-C. The one clock of every solver."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.result import Status
+
+UNLIMITED = 2**62
+
+
+@dataclass
+class Limits:
+    """What a run may take; shared by all problems of a fit.
+
+    Parameters
+    ----------
+    max_iter : int
+        Steps; below 0 there is no limit.
+    deadline : float
+        When to stop, on the clock ``time.monotonic()``.
+    interrupted : bool
+        Whether the user has pressed Ctrl-C.
+    memory : int
+        Bytes for working memory that can be larger or smaller.
+    """
+
+    max_iter: int = -1
+    deadline: float = np.inf
+    interrupted: bool = False
+    memory: int = UNLIMITED
+
+    @classmethod
+    def of(
+        cls, max_iter: int = -1, time_limit: float | None = None, memory: int = UNLIMITED
+    ) -> Limits:
+        """Start the clock."""
+        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        return cls(max_iter, deadline, memory=memory)
+
+    def interrupt(self) -> None:
+        """Ask all solves under these limits to end with the best so far."""
+        self.interrupted = True
+
+    def stopped(self, steps: int = 0) -> Status | None:
+        """Return why to stop now, or None to go on."""
+        if self.interrupted:
+            return Status.INTERRUPTED
+        if 0 <= self.max_iter <= steps:
+            return Status.MAX_ITER
+        return Status.TIME_LIMIT if time.monotonic() > self.deadline else None
+
+    def seconds_left(self) -> float | None:
+        """Return the rest of the time as a ``time_limit`` for another run; None if unlimited."""
+        return None if self.deadline == np.inf else max(self.deadline - time.monotonic(), 0.0)
