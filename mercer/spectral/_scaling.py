@@ -1,4 +1,4 @@
-"""Classical scaling: coordinates whose inner products are −½HCH, C squared dissimilarities."""
+"""What embeddings share: checks of distances, classical scaling by −½HD²H, words of the proof."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from mercer._floats import TINY
 from mercer.gram import CenteredGram, fresh_array, gram
 from mercer.kernels import Precomputed
 from mercer.result import Solution, Status
+from mercer.solvers import fix_signs
 
 BLOCK_VALUES = 2**17  # of a block of rows that stays in the cache
+NULL = 1e-13  # eigenvalues below this share of the largest (or of 1) are 0
 SAME = 1e-8  # relative difference of D and Dᵀ that is rounding
 
 
@@ -77,9 +79,23 @@ def with_parts(solution: Solution, about: str, **parts: Any) -> Solution:
     return replace(solution, certificate=replace(certificate, about=about, parts=kept))
 
 
-def in_parts(solution: Solution, count: int) -> Solution:
-    """Return the solution with the number of parts of its graph; more than one is a warning."""
-    certificate = solution.certificate
-    parts = {**certificate.parts, "graph_components": count}
+def of_graph(solution: Solution, about: str, count: int, **parts: Any) -> Solution:
+    """Return the same of a graph in so many connected parts; more than one is a warning."""
     status = solution.status if count == 1 else Status.DISCONNECTED
-    return replace(solution, status=status, certificate=replace(certificate, parts=parts))
+    return replace(with_parts(solution, about, graph_components=count, **parts), status=status)
+
+
+def without_direction(
+    values: np.ndarray, vectors: np.ndarray, direction: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drop a known vector of eigenvalue 0; values rise.
+
+    If a graph falls into parts several eigenvalues are 0 and the known vector is a mixture of
+    theirs: that mixture goes, and the others become orthogonal to it.
+    """
+    null = values <= NULL * max(1.0, float(values[-1]))
+    null[0] = True
+    basis = vectors[:, null]
+    known = basis.T @ direction
+    Q = np.linalg.qr(np.column_stack([known, np.eye(len(known))]))[0]
+    return values[1:], fix_signs(np.column_stack([basis @ Q[:, 1:], vectors[:, ~null]]))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import qr
 
 from mercer._array import as_table, largest_size, ranges
 from mercer._estimator import TableTransformer
 from mercer._floats import TINY
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import StrOptions
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import VectorKernel
@@ -21,8 +19,8 @@ from mercer.result import Solution
 from mercer.schoenberg import Identity, Transform, as_transform
 from mercer.solvers import fix_signs, leading_eigenpairs
 from mercer.solvers.eigen import status_of
-from mercer.spectral._base import centered_product
-from mercer.spectral._covariance import principal_axes
+from mercer.spectral._base import COUNT, Embedding, centered_product
+from mercer.spectral._covariance import narrow, principal_axes
 from mercer.spectral._scaling import (
     all_eigenvalues,
     centered_products,
@@ -54,17 +52,16 @@ class HalfSquares(VectorKernel):
         values *= -0.5
 
 
-class _MDS(TableTransformer):
+class _MDS(Embedding, TableTransformer):
     """Everything of `MDS` but the name ``transform``, which is a parameter and a method there."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "metric": [StrOptions({"euclidean", "precomputed"})],
         "transform": [Transform, str, None],
     }
 
     n_components: int
-    metric: str
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the coordinates of points from a table or from distances; ``y`` is not used."""
@@ -93,15 +90,11 @@ class _MDS(TableTransformer):
         """
         self.scale_ = max(largest_size(X), TINY)
         self.mean_ = X.mean(axis=0, dtype=np.float64)
-        table = (X - self.mean_) / self.scale_  # (n, d)
-        basis = None
-        if table.shape[0] < table.shape[1]:  # the rows span at most n directions
-            basis, R = qr(table.T, mode="economic", check_finite=False)  # (d, n), (n, n)
-            table = R.T
+        basis, table = narrow((X - self.mean_) / self.scale_)
         axes = principal_axes(table)
         V, values = axes.vectors[:, : self.n_components], axes.sizes[: self.n_components] ** 2
         certificate = eigen_residual(table.T @ table, values, V)
-        solution = Solution(V, status_of(certificate), certificate, state=values)
+        solution = Solution(V, status_of(certificate), certificate)
         scores = table @ V
         signs = np.sign((fix_signs(scores) * scores).sum(axis=0))
         V = (V if basis is None else basis @ V) * signs
@@ -115,7 +108,8 @@ class _MDS(TableTransformer):
         K = gram(self.kernel_, X, dtype=np.float64).centered()
         solution = leading_eigenpairs(K, self.n_components)
         self._place(solution, K.centering.means, 1.0)
-        self._describe(solution, solution.state, np.empty(0), solution.certificate.trace, 1.0)
+        total = float(K.diagonal().sum())
+        self._describe(solution, solution.state, np.empty(0), total, 1.0)
 
     def _fit_given(self, D: np.ndarray) -> None:
         """Scale Φ(D²), and look at all eigenvalues: some may be negative."""
@@ -201,15 +195,6 @@ class _MDS(TableTransformer):
             halves = given.rows(rows) if given else self._halves(self.X_fit_[rows])
             yield np.sqrt(-2.0 * halves) / unit, np.sqrt(-2.0 * embedded.rows(rows))
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
 
 def _squares(transform: Transform, X: np.ndarray) -> Gram:
     return gram(HalfSquares(transform), Sample(X), storage="blocked", dtype=np.float64)
@@ -266,11 +251,6 @@ class MDS(_MDS):
         """Return the coordinates of new rows by Gower's formula, shape (m, k)."""
         X = self._new_table(X)
         return self._scores(X).astype(X.dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the coordinates of the training points."""
-        self.fit(X, y)
-        return self.embedding_.astype(self.X_fit_.dtype, copy=False)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""

@@ -1,0 +1,60 @@
+"""A centred Gram matrix as GGᵀ, by Cholesky with pivots: as many columns as it has rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, qr, solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from mercer._floats import EPS
+from mercer.gram import CenteredGram, fresh_array
+
+
+def centered_factor(K: CenteredGram, memory: Any = None) -> np.ndarray:
+    """Return G with K = GGᵀ up to rounding, shape (n, rank); its columns sum to 0."""
+    noise = K.shape[0] * EPS * float(np.abs(K.base.diagonal()).max(initial=0.0))
+    # K is symmetric: its transpose, in Fortran's order, needs no copy
+    A, pivots, rank, _ = dpstrf(fresh_array(K, memory).T, tol=noise, lower=1, overwrite_a=1)
+    if A[0, 0] ** 2 <= noise:  # LAPACK takes one column whatever the tolerance
+        rank = 0
+    G = np.empty((len(A), rank))
+    G[pivots - 1] = np.tril(A[:, :rank])
+    G -= G.mean(axis=0)
+    return G
+
+
+class RidgedFactor:
+    """G with K = GGᵀ, and the triangle R with RᵀR = GᵀG + ridge I."""
+
+    def __init__(self, K: CenteredGram, ridge: float, memory: Any = None):
+        self.G, self.ridge = centered_factor(K, memory), ridge
+        S = self.G.T @ self.G
+        S[np.diag_indices_from(S)] += ridge
+        self.R = cholesky(S, check_finite=False) if self.rank else S
+
+    @property
+    def rank(self) -> int:
+        return self.G.shape[1]
+
+    def solve(self, B: np.ndarray, *, transposed: bool = False) -> np.ndarray:
+        """Return R⁻¹B, or R⁻ᵀB."""
+        if not self.rank:
+            return B
+        return solve_triangular(self.R, B, trans=int(transposed), check_finite=False)
+
+    def coefficients(self, w: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return α with Gᵀα = w, for w that solves (GᵀG + ridge I) w = Gᵀ targets.
+
+        Of a matrix of low rank it is the α of least norm; of any other α = (targets − Gw) / ridge,
+        which rounding spoils where the ridge is very small.
+        """
+        if not self.rank:
+            return np.zeros_like(targets)
+        if 2 * self.rank <= len(self.G):
+            Q, R = qr(self.G, mode="economic", check_finite=False)
+            alpha = Q @ solve_triangular(R, w, trans="T", check_finite=False)
+        else:
+            alpha = (targets - self.G @ w) / self.ridge
+        return alpha - alpha.mean(axis=0)
