@@ -19,10 +19,12 @@ from mercer import _sklearn
 PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
+    "_display": -1,
     "_floats": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_array": 0,
+    "_parameters": 0,
     "result": 0,
     "_limits": 1,
     "kernels": 1,
