@@ -147,7 +147,7 @@ class NormalizedAffinity(LinearOperator):
 def _kernel_eigenpairs(K: Gram, k: int) -> Solution:
     A = NormalizedAffinity(K)
     solution = symmetric_eigenpairs(A, k)
-    values = np.maximum(1.0 - solution.state, 0.0)
+    values = np.maximum(1.0 - solution.eigenvalues, 0.0)
     pairs = LaplacianPairs(values, solution.value, A.degrees)
     return Solution(pairs, solution.status, solution.certificate)
 

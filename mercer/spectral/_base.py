@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer._estimator import FLOATS, TableTransformer, Transformer, class_codes
+from mercer._estimator import FLOATS, TableTransformer, Transformer
 from mercer._sklearn import Interval
 from mercer.result import Certificate, Status
 
@@ -55,6 +55,18 @@ def check_scores(model: Any, X: Any) -> np.ndarray:
     if Z.shape[1] != k:
         raise ValueError(f"X must have {k} columns, one for each component; got {Z.shape[1]}")
     return Z
+
+
+class NeedsTargets:
+    """What cannot be fitted without y; of several columns, if they are ``many_targets``."""
+
+    many_targets = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = self.many_targets
+        return tags
 
 
 # ------------------------------------------------------------------------ embeddings
@@ -132,11 +144,6 @@ class NearestMean(ClassifierMixin):
         np.exp(values, out=values)
         values /= values.sum(axis=1, keepdims=True)
         return values
-
-    def _codes_of(self, y: np.ndarray) -> np.ndarray:
-        """Find the classes; return the number of each label's class."""
-        self.classes_, codes = class_codes(y)
-        return codes
 
 
 def within_classes(X: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, qr, solve_triangular
-from scipy.linalg.lapack import dpstrf
 
 from mercer._floats import EPS
 from mercer.gram import CenteredGram, fresh_array
+from mercer.solvers.pivoted import pivoted_cholesky
 
 
 def centered_factor(K: CenteredGram, memory: Any = None) -> np.ndarray:
     """Return G with K = GGᵀ up to rounding, shape (n, rank); its columns sum to 0."""
     noise = K.shape[0] * EPS * float(np.abs(K.base.diagonal()).max(initial=0.0))
     # K is symmetric: its transpose, in Fortran's order, needs no copy
-    A, pivots, rank, _ = dpstrf(fresh_array(K, memory).T, tol=noise, lower=1, overwrite_a=1)
-    if A[0, 0] ** 2 <= noise:  # LAPACK takes one column whatever the tolerance
-        rank = 0
-    G = np.empty((len(A), rank))
-    G[pivots - 1] = np.tril(A[:, :rank])
+    U, order = pivoted_cholesky(fresh_array(K, memory).T, noise, overwrite=True)
+    G = np.empty(U.shape[::-1])
+    G[order] = U.T
     G -= G.mean(axis=0)
     return G
 

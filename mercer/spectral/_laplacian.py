@@ -74,7 +74,7 @@ def _connected(A: Any, root: np.ndarray, k: int, thin: float) -> tuple[np.ndarra
         if values is not None:
             return np.concatenate([[0.0], values]), np.column_stack([first, vectors])
     solution = smallest_eigenpairs(sp.csc_array(sp.eye_array(n) - A), k)
-    return np.maximum(solution.state, 0.0), solution.value
+    return np.maximum(solution.eigenvalues, 0.0), solution.value
 
 
 def is_thin(A: Any, thin: float = THIN) -> bool:

@@ -85,9 +85,14 @@ def first_look(X: Any, route: Route, k: int | None) -> tuple[Any, TableMoments, 
     about = _moments_for(X, route, k)
     if _is_safe(about) or largest_size(X) == 0.0:
         return X, about, 0
-    e = int(np.clip(np.frexp(largest_size(X))[1], -1000, 1000))
+    e = size_exponent(X)
     X = X.astype(np.float64) * np.ldexp(1.0, -e)
     return X, _moments_for(X, route, k), e
+
+
+def size_exponent(X: Any) -> int:
+    """Return e with a largest entry of X·2^(−e) of about 1."""
+    return int(np.clip(np.frexp(largest_size(X))[1], -1000, 1000))
 
 
 def _is_safe(about: TableMoments) -> bool:
@@ -150,10 +155,10 @@ def _by_matrix(A: Centered, k: int | None, floor: float, G: np.ndarray | None) -
     operator = A.gram() if G is None else G
     if k is not None and k * FEW <= p:
         solution = symmetric_eigenpairs(operator, k)
-        if solution.certificate.ok and solution.state[-1] > RESOLVED * solution.state[0]:
-            return SingularPairs(
-                solution.value, np.sqrt(solution.state), operator, "matrix formed", False
-            )
+        values = solution.eigenvalues
+        if solution.status.ok and values[-1] > RESOLVED * values[0]:
+            roots = np.sqrt(values)
+            return SingularPairs(solution.value, roots, operator, "matrix formed", False)
     vectors, singular = _resolved(A, operator, k or p, floor)
     complete = len(singular) < (k or p + 1)
     return SingularPairs(vectors, singular, operator, "matrix formed", complete)
@@ -283,7 +288,7 @@ def leading_by_products(
 
 def _by_blocks(G: LinearOperator, k: int, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     solution = symmetric_eigenpairs(G, k, tolerance=tolerance)
-    return solution.state, solution.value
+    return solution.eigenvalues, solution.value
 
 
 def missed_size(G: LinearOperator, P: np.ndarray, rng: np.random.Generator) -> float:

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
 from mercer._array import largest_size, n_threads, ranges, run_tiles
+from mercer._estimator import TableTransformer
 from mercer._floats import TINY
-from mercer.gram import CenteredGram, fresh_array, gram
+from mercer.gram import CenteredGram, gram
 from mercer.kernels import Precomputed
 from mercer.result import Solution, Status
-from mercer.solvers import fix_signs
+from mercer.solvers import EigenSolution, fix_signs
+from mercer.spectral._base import Embedding
 
 BLOCK_VALUES = 2**17  # of a block of rows that stays in the cache
 NULL = 1e-13  # eigenvalues below this share of the largest (or of 1) are 0
@@ -60,15 +61,26 @@ def scaled_squares(D: np.ndarray, out: np.ndarray) -> float:
     return scale
 
 
+class ScaledEmbedding(Embedding, TableTransformer):
+    """Coordinates V √Λ from −½HD²H = VΛVᵀ, and by Gower's formula −½Λ^(−½)Vᵀ(d² − mean d²)."""
+
+    scale_: float  # the unit of the distances
+    directions_: np.ndarray  # (n, k), V Λ^(−½)
+    centering_means_: np.ndarray  # (n,), of −½D²
+
+    def _place(self, solution: EigenSolution, means: np.ndarray) -> None:
+        values, V = solution.eigenvalues, solution.value
+        self.embedding_ = V * (np.sqrt(values) * self.scale_)
+        self.directions_, self.centering_means_ = V / np.sqrt(values), means
+
+    def _placed(self, halves: np.ndarray) -> np.ndarray:
+        """Return the coordinates of points with −½d² to the training points, in the unit."""
+        return (halves - self.centering_means_) @ self.directions_ * self.scale_
+
+
 def centered_products(K: np.ndarray) -> CenteredGram:
     """Return HKH of K = −½C as an operator."""
     return gram(Precomputed(), K, dtype=np.float64).centered()
-
-
-def all_eigenvalues(K: CenteredGram) -> np.ndarray:
-    """Return every eigenvalue of HKH, rising."""
-    A = fresh_array(K)
-    return eigvalsh(A, overwrite_a=True, check_finite=False, driver="evd")
 
 
 def with_parts(solution: Solution, about: str, **parts: Any) -> Solution:

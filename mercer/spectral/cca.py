@@ -13,13 +13,14 @@ from mercer._estimator import TableTransformer, Transformer
 from mercer._floats import TINY
 from mercer.result import Solution
 from mercer.solvers.eigen import status_of
-from mercer.spectral._base import COUNT, NOT_NEGATIVE, eigen_proof, off_identity
+from mercer.spectral._base import COUNT, NOT_NEGATIVE, NeedsTargets, eigen_proof, off_identity
 from mercer.spectral._covariance import Covariance, centered_rows, deviations, no_zero, project
 
 
-class CanonicalPairs(Transformer):
+class CanonicalPairs(NeedsTargets, Transformer):
     """Pairs of variates, U of rows X and V of rows Y, by falling correlation."""
 
+    many_targets = True
     correlations_: np.ndarray  # (k,)
 
     def transform(self, X: Any, y: Any = None) -> Any:
@@ -38,12 +39,6 @@ class CanonicalPairs(Transformer):
     @property
     def _n_features_out(self) -> int:
         return len(self.correlations_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def columns_of(Y: np.ndarray) -> np.ndarray:

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._array import allocate
-from mercer._estimator import TableTransformer
 from mercer._sklearn import StrOptions
 from mercer.solvers import leading_eigenpairs
-from mercer.spectral._base import COUNT, Embedding
+from mercer.spectral._base import COUNT
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
 from mercer.spectral._graph import (
     GivenPoints,
@@ -21,6 +20,7 @@ from mercer.spectral._graph import (
     neighbor_graph,
 )
 from mercer.spectral._scaling import (
+    ScaledEmbedding,
     centered_products,
     check_distances,
     check_not_negative,
@@ -29,7 +29,7 @@ from mercer.spectral._scaling import (
 )
 
 
-class Isomap(Embedding, TableTransformer):
+class Isomap(ScaledEmbedding):
     """Isomap: coordinates whose distances are those along the data.
 
     Neighbours are joined by edges, d(x, y) is the length of the shortest path, and classical
@@ -110,11 +110,9 @@ class Isomap(Embedding, TableTransformer):
         self.scale_ = scaled_squares(D, out=D)
         K = centered_products(D)
         solution = leading_eigenpairs(K, self.n_components)
-        values, means = solution.state, K.centering.means
-        self.directions_ = solution.value / np.sqrt(values)
-        self.centering_means_ = means
+        values, means = solution.eigenvalues, K.centering.means
+        self._place(solution, means)
         self.eigenvalues_ = values * self.scale_**2
-        self.embedding_ = solution.value * (np.sqrt(values) * self.scale_)
         # ‖HKH‖² = ‖K‖² − 2n‖m‖² + n²t², with the means m of the rows and t of them all
         squares = np.vdot(D, D) - 2 * n * (means @ means) + (n * K.centering.total) ** 2
         self.missing_ = max(float(squares - values @ values), 0.0) ** 0.5 * self.scale_**2
@@ -130,8 +128,7 @@ class Isomap(Embedding, TableTransformer):
         out = np.empty((X.shape[0], self._n_features_out))
 
         def place(rows: np.ndarray, paths: np.ndarray) -> None:
-            squares = -0.5 * (paths / self.scale_) ** 2 - self.centering_means_
-            out[rows] = squares @ self.directions_ * self.scale_
+            out[rows] = self._placed(-0.5 * (paths / self.scale_) ** 2)
 
         geodesics_from(self._graph(), index, distance, place)
         return out.astype(X.dtype, copy=False)

@@ -225,7 +225,7 @@ def leading_singular(
     if M.shape[0] > M.shape[1]:
         return leading_singular(M.T, k, small=small)[::-1]
     solved = symmetric_eigenpairs(M @ M.T, k, tolerance=1e-12)
-    P, sizes = solved.value, np.sqrt(np.maximum(solved.state, 0.0))
+    P, sizes = solved.value, np.sqrt(np.maximum(solved.eigenvalues, 0.0))
     return P, sizes, M.T @ P / np.maximum(sizes, CORRELATED)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator, Transformer
+from mercer._estimator import KernelEstimator, Transformer, class_codes
 from mercer._floats import EPS, TINY
 from mercer.gram import CenteredGram, Gram, gram
 from mercer.result import Solution, Status
@@ -112,7 +112,7 @@ class KernelFDA(NearestMean, Transformer, KernelEstimator):
         """Find the functions of rows X with labels y."""
         self._validate_params()
         sample, y, _ = self._fit_rows(X, y)
-        codes = self._codes_of(y)
+        self.classes_, codes = class_codes(y)
         self.X_fit_ = sample.data
         self.priors_ = np.bincount(codes) / len(codes)
         budget = parse_memory(self.memory)  # half for K, half for its factor
@@ -210,7 +210,7 @@ class FisherProblem:
         unit = np.sqrt(np.maximum(np.diag(within), TINY))
         small = pencil_eigenpairs(between / np.outer(unit, unit), within / np.outer(unit, unit))
         A = A @ (small.value[:, :k] / unit[:, None])
-        values = np.maximum(small.state, 0.0)
+        values = np.maximum(small.eigenvalues, 0.0)
         return self._prove(A, values[:k], max(float(values.sum()), TINY), lengths)
 
     def _forms(self, A: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -228,13 +228,15 @@ class KernelContrast:
         if len(W) < 2:  # nothing to depend on
             return RotationPoint(0.0, np.zeros(W.shape), None)
         Y = W @ self.Z
-        k, n = Y.shape
+        (k, n), r = Y.shape, len(self.pivots.places)
         gaps = Y.reshape(1, -1) - self.pivots.places[:, None]  # (r, k n)
         E = np.exp(-self.gamma * gaps**2)
-        F = self._by_signal(solve_triangular(self.pivots.factor, E, lower=True), k)
+        F = solve_triangular(self.pivots.factor, E, lower=True)
+        F = F.reshape(r, k, n).transpose(1, 0, 2).reshape(k * r, n)  # signal by signal
         F = F - F.mean(axis=1, keepdims=True)
         J, P = _information((F @ F.T) / n, k, self.lam)
-        slopes = self._by_pivot((P @ F) / -n, k)  # ∂J/∂F
+        slopes = (P @ F) / -n  # ∂J/∂F
+        slopes = slopes.reshape(k, r, n).transpose(1, 0, 2).reshape(r, k * n)  # pivot by pivot
         slopes = solve_triangular(self.pivots.factor, slopes, lower=True, trans="T")  # ∂J/∂E
         slopes *= gaps
         slopes *= E
@@ -244,16 +246,6 @@ class KernelContrast:
     def settle(self, point: RotationPoint) -> RotationPoint:
         """Stay as it is."""
         return point
-
-    def _by_signal(self, A: np.ndarray, k: int) -> np.ndarray:
-        """Turn (r, k n) into (k r, n)."""
-        r, n = len(A), A.shape[1] // k
-        return A.reshape(r, k, n).transpose(1, 0, 2).reshape(k * r, n)
-
-    def _by_pivot(self, A: np.ndarray, k: int) -> np.ndarray:
-        """Turn (k r, n) into (r, k n)."""
-        r, n = len(A) // k, A.shape[1]
-        return A.reshape(k, r, n).transpose(1, 0, 2).reshape(r, k * n)
 
 
 def _information(C: np.ndarray, k: int, lam: float) -> tuple[float, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import svd
 
+from mercer._estimator import class_codes
 from mercer._floats import EPS, TINY, safe_unit
 from mercer._sklearn import StrOptions
 from mercer.result import Solution
@@ -105,7 +106,7 @@ class LDA(NearestMean, LinearProjection):
         """Find the directions and the class means of rows X with labels y."""
         self._validate_params()
         X, y = self._fit_table(X, y, ensure_min_samples=2)
-        codes = self._codes_of(y)
+        self.classes_, codes = class_codes(y)
         counts = np.bincount(codes)
         self.priors_ = counts / len(codes) if self.priors is None else self._given_priors()
         rows, self.means_ = within_classes(X, codes)

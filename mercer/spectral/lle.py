@@ -88,7 +88,7 @@ class LLE(Embedding, TableTransformer):
         self.n_graph_components_ = int(connected_components(W, directed=False)[0])
         rest = sp.csc_array(sp.eye_array(n, format="csr") - W)
         solution = smallest_eigenpairs(rest.T @ rest, self.n_components + 1)
-        self._keep(*without_direction(solution.state, solution.value, np.ones(n)))
+        self._keep(*without_direction(solution.eigenvalues, solution.value, np.ones(n)))
         about = f"(I − W)ᵀ(I − W) z = λ z for {self.n_components} coordinates of {n} points"
         count = self.n_graph_components_
         self._accept(of_graph(solution, about, count, trace=None, discarded=None))

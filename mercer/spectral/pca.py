@@ -17,7 +17,7 @@ from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
 from mercer.spectral._centered import centered
 from mercer.spectral._moments import ScatterFactor, TableMoments
-from mercer.spectral._pca_routes import ProvedAxes, Route, first_look, proved_axes
+from mercer.spectral._pca_routes import ProvedAxes, Route, first_look, proved_axes, size_exponent
 
 
 class PCA(LinearProjection):
@@ -141,7 +141,8 @@ class PCA(LinearProjection):
         self._validate_params()
         X = self._fit_table(X, reset=not hasattr(self, "n_samples_"))
         factor = self._factor_so_far(X.shape[1]).extended(X, self._most())
-        table, exponent = _of_size_one(factor.F)
+        exponent = size_exponent(factor.F)
+        table = np.ldexp(factor.F, -exponent)
         squares = float(np.vdot(table, table)) + np.ldexp(factor.cut, -2 * exponent)
         mean = np.ldexp(factor.mean, -exponent)
         raw = squares + factor.n * float(mean @ mean)
@@ -245,12 +246,6 @@ class PCA(LinearProjection):
         X = self._new_table(X)
         errors = centered(X, self.mean_).residual_squares(self.components_.T)
         return errors.astype(X.dtype, copy=False)
-
-
-def _of_size_one(F: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return F·2^(−e) and e; the largest entry is then about 1."""
-    exponent = int(np.clip(np.frexp(np.abs(F).max(initial=0.0))[1], -1000, 1000))
-    return np.ldexp(F, -exponent), exponent
 
 
 def _finite(singular: np.ndarray, unit: float, degrees: int) -> np.ndarray:

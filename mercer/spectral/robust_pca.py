@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -107,9 +106,9 @@ class RobustPCA(LinearProjection):
         X -= self.mean_
         lam = max(X.shape) ** -0.5 if self.lam is None else float(self.lam)
         scale = largest_size(X) or 1.0  # the problem has no unit, squares have a range
-        solution = split_low_rank_sparse(X / scale, lam, tol=self.tol, limits=limits)
+        solution = split_low_rank_sparse(X / scale, lam, tol=self.tol, limits=limits, unit=scale)
         self._keep(solution, scale)
-        self._accept(_in_units(solution, scale))
+        self._accept(solution)
         return self
 
     def _keep(self, solution: Solution, scale: float) -> None:
@@ -126,14 +125,6 @@ class RobustPCA(LinearProjection):
         return np.asarray(X) @ self.components_ + self.mean_
 
 
-def _in_units(solution: Solution, scale: float) -> Solution:
-    """Return the solution with its objectives in the unit of X."""
-    parts = dict(solution.certificate.parts)
-    for name in ("primal", "dual", "nuclear_norm"):
-        parts[name] *= scale
-    return replace(solution, certificate=replace(solution.certificate, parts=parts))
-
-
 # -------------------------------------------------------------------- the split
 class Split(NamedTuple):
     """L + S ≈ X, and the multipliers Y of the constraint."""
@@ -143,7 +134,9 @@ class Split(NamedTuple):
     Y: np.ndarray
 
 
-def split_low_rank_sparse(X: np.ndarray, lam: float, *, tol: float, limits: Limits) -> Solution:
+def split_low_rank_sparse(
+    X: np.ndarray, lam: float, *, tol: float, limits: Limits, unit: float = 1.0
+) -> Solution:
     """Minimise ‖L‖_* + λ‖S‖₁ subject to L + S = X.
 
     Alternating directions on the augmented Lagrangian: a step shrinks singular values, then
@@ -158,6 +151,8 @@ def split_low_rank_sparse(X: np.ndarray, lam: float, *, tol: float, limits: Limi
         λ > 0.
     tol : float
         What the relative duality gap and the relative ‖X − L − S‖ must not exceed.
+    unit : float, default=1.0
+        What X is measured in: the proof is in the unit of the data.
 
     Returns
     -------
@@ -168,7 +163,7 @@ def split_low_rank_sparse(X: np.ndarray, lam: float, *, tol: float, limits: Limi
     if X.any():
         with one_blas_thread if min(X.shape) <= SMALL else nullcontext():
             split, status, steps = _alternate(X, lam, tol, limits)
-    certificate = split_gap(X, split, lam, tolerance=tol)
+    certificate = split_gap(X, split, lam, tolerance=tol, unit=unit)
     return Solution(split, final_status(status, certificate), certificate, stats={"steps": steps})
 
 
@@ -250,7 +245,9 @@ def _largest_value(Y: np.ndarray) -> float:
     return float(np.sqrt(max(float(np.linalg.eigvalsh(square)[-1]), 0.0)))
 
 
-def split_gap(X: np.ndarray, split: Split, lam: float, *, tolerance: float) -> Certificate:
+def split_gap(
+    X: np.ndarray, split: Split, lam: float, *, tolerance: float, unit: float = 1.0
+) -> Certificate:
     """Prove that L and S solve the split: feasibility, and a gap from a feasible dual point.
 
     Every Y with ‖Y‖₂ ≤ 1 and |Y| ≤ λ bounds the optimum from below by ⟨Y, X⟩; the multipliers are
@@ -262,10 +259,10 @@ def split_gap(X: np.ndarray, split: Split, lam: float, *, tolerance: float) -> C
     bounds, left = _bounds(X, L, Y, lam, nuclear), _left(X, L, S)
     parts = {
         "feasibility": left,
-        "primal": bounds.primal,
-        "dual": bounds.dual,
+        "primal": bounds.primal * unit,
+        "dual": bounds.dual * unit,
         "relative_gap": bounds.gap,
-        "nuclear_norm": nuclear,
+        "nuclear_norm": nuclear * unit,
         "nonzero_share": float(np.count_nonzero(S) / S.size),
     }
     about = f"min ‖L‖_* + {lam:.4g} ‖S‖₁, L + S = X of shape {X.shape[0]} × {X.shape[1]}"

@@ -15,11 +15,10 @@ from mercer._sklearn import Interval, StrOptions
 from mercer.certify import pencil_residual
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
-from mercer.result import Solution
-from mercer.solvers import pencil_eigenpairs
+from mercer.solvers import EigenSolution, pencil_eigenpairs
 from mercer.solvers.eigen import status_of
 from mercer.solvers.nearest import FeatureSearch
-from mercer.spectral._base import COUNT, SHARE, LinearProjection, class_means
+from mercer.spectral._base import COUNT, SHARE, LinearProjection, NeedsTargets, class_means
 from mercer.spectral._covariance import intensity, unit_rows
 from mercer.spectral._graph import neighbor_matrix
 
@@ -34,7 +33,7 @@ class _Sliced(NamedTuple):
     unit: np.ndarray  # (d,)
 
 
-class _InverseRegression(LinearProjection):
+class _InverseRegression(NeedsTargets, LinearProjection):
     """Directions v with Σ_between v = λ Σ v, from slices of the response."""
 
     n_components: int | None
@@ -51,6 +50,7 @@ class _InverseRegression(LinearProjection):
         data = self._sliced(X, codes)
         self.shrinkage_ = self._shrinkage_of(data.rows)
         solution = self._solve(data)
+        self.eigenvalues_ = solution.eigenvalues
         self.components_ = (solution.value / data.unit[:, None]).T
         self._accept(solution)
         return self
@@ -63,15 +63,14 @@ class _InverseRegression(LinearProjection):
         self.mean_ = mean * scale
         return _Sliced(rows / spread, codes, spread * scale)
 
-    def _solve(self, data: _Sliced) -> Solution:
+    def _solve(self, data: _Sliced) -> EigenSolution:
         """Return as many of the directions as are asked for, or called for."""
         between, total = self._between(data), self._total(data.rows)
         full = pencil_eigenpairs(between, total)
-        V, values = full.value, np.maximum(full.state, 0.0)
+        V, values = full.value, np.maximum(full.eigenvalues, 0.0)
         k = self._count(values, V, data)
-        self.eigenvalues_ = values[:k]
         proof = pencil_residual(between, total, values[:k], V[:, :k], V)
-        return Solution(V[:, :k], status_of(proof), proof)
+        return EigenSolution(V[:, :k], status_of(proof), proof, eigenvalues=values[:k])
 
     def _total(self, rows: np.ndarray) -> np.ndarray:
         """Return the covariance of standardised rows, shrunk."""
@@ -104,11 +103,6 @@ class _InverseRegression(LinearProjection):
     def _tested(self, values: np.ndarray, most: int, V: np.ndarray, data: _Sliced) -> np.ndarray:
         """Return the p-values of the first directions, as many as there are at most."""
         raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 _CONSTRAINTS: dict[str, Any] = {
@@ -310,7 +304,7 @@ class LocalSIR(_InverseRegression):
                 order = rng.permutation(len(scores))
                 rows = np.hstack([scores[:, :j], scores[order, j:]]) @ back
                 between = self._between(data._replace(rows=rows))
-                reached += pencil_eigenpairs(between, self._total(rows)).state[j] >= value
+                reached += pencil_eigenpairs(between, self._total(rows)).eigenvalues[j] >= value
             yield reached / (1 + self.n_permutations)
             if reached > self.alpha * (1 + self.n_permutations):
                 return

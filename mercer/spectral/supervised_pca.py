@@ -14,17 +14,16 @@ from mercer._sklearn import Interval
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Linear, as_kernel
-from mercer.result import Certificate, Solution
-from mercer.solvers import symmetric_eigenpairs
+from mercer.solvers import EigenSolution, symmetric_eigenpairs
 from mercer.solvers.eigen import status_of
-from mercer.spectral._base import COUNT, LinearProjection
+from mercer.spectral._base import COUNT, LinearProjection, NeedsTargets
 from mercer.spectral._covariance import narrow, unit_rows
 
 ROUNDINGS = 100  # of a sum
 FEW_VALUES = 20  # integers with more different values are numbers, not classes
 
 
-class SupervisedPCA(LinearProjection):
+class SupervisedPCA(NeedsTargets, LinearProjection):
     """Supervised PCA: the orthogonal directions along which X depends on y the most.
 
     max tr(Uᵀ Xᵀ H L H X U) over UᵀU = I, with H = I − 11ᵀ/n and L the kernel matrix of y (the
@@ -67,6 +66,7 @@ class SupervisedPCA(LinearProjection):
     True
     """
 
+    many_targets = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
@@ -95,20 +95,22 @@ class SupervisedPCA(LinearProjection):
         if largest_size(rows) <= 4.0 * EPS * largest_size(mean):
             rows[:] = 0.0  # all rows are equal but for rounding
         basis, table = narrow(rows)
-        values, vectors, proof = self._leading(response.quadratic(table))
+        solution = self._leading(response.quadratic(table))
+        vectors, values = solution.value, solution.eigenvalues
         self.mean_ = mean * scale
         self.components_ = (vectors if basis is None else basis @ vectors).T
         self.eigenvalues_ = values * scale**2 * response.unit**2
         self.p_values_ = self._shuffled(table, response, values)
-        self._accept(Solution(vectors, status_of(proof), proof))
+        self._accept(solution)
         return self
 
-    def _leading(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, Certificate]:
-        """Return the leading eigenpairs of Q, as far as they are positive, and their proof."""
+    def _leading(self, Q: np.ndarray) -> EigenSolution:
+        """Return the leading eigenpairs of Q, as far as they are positive."""
         found = symmetric_eigenpairs(Q, self.n_components)
-        keep = found.state > ROUNDINGS * EPS * max(float(np.trace(Q)), 0.0)
-        values, vectors = found.state[keep], found.value[:, keep]
-        return values, vectors, eigen_residual(Q, values, vectors)
+        keep = found.eigenvalues > ROUNDINGS * EPS * max(float(np.trace(Q)), 0.0)
+        values, vectors = found.eigenvalues[keep], found.value[:, keep]
+        proof = eigen_residual(Q, values, vectors)
+        return EigenSolution(vectors, status_of(proof), proof, eigenvalues=values)
 
     def _shuffled(self, rows: np.ndarray, response: Response, values: np.ndarray) -> np.ndarray:
         """Return the share of shuffles with eigenvalues as large, by their places."""
@@ -118,14 +120,8 @@ class SupervisedPCA(LinearProjection):
         reached = np.ones(k)
         for _ in range(self.n_permutations):
             Q = response.quadratic(rows[rng.permutation(len(rows))])
-            reached += symmetric_eigenpairs(Q, k).state >= values
+            reached += symmetric_eigenpairs(Q, k).eigenvalues >= values
         return reached / (1 + self.n_permutations)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
 
 
 # ------------------------------------------------------------------------ responses
