@@ -16,7 +16,7 @@ from mercer.gram import gram
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
 from mercer.solvers import solve_ridge
-from mercer.solvers.ridge_loo import LooErrors, solve_ridge_loo
+from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 
 
@@ -46,7 +46,8 @@ class RidgeEstimator(KernelEstimator):
         self.X_fit_ = sample.data
         self.dual_coef_ = alpha[:, 0] if flat else alpha
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
-        self._weight, self._errors = weight, solution.state
+        self._weight = weight
+        self._errors = solution.errors if isinstance(solution, LooSolution) else None
         self.lam_ = float(self.lam) if self._errors is None else self._errors.best
         self.lams_ = np.array([self.lam_]) if self._errors is None else self._errors.lams
         self._accept(solution)
@@ -89,7 +90,7 @@ class RidgeEstimator(KernelEstimator):
         alpha = self.dual_coef_.reshape(len(self._weight), -1)[used]
         Y = K @ alpha + (self.lam_ / weight)[:, None] * alpha + self.intercept_
         offset = self.fit_intercept
-        return solve_ridge_loo(K, Y, weight, np.array([self.lam_]), fit_intercept=offset).state
+        return solve_ridge_loo(K, Y, weight, np.array([self.lam_]), fit_intercept=offset).errors
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) + b for new rows."""

@@ -4,6 +4,7 @@ from mercer._limits import Limits
 from mercer.solvers.dense import SINGLE_RANGE, DenseMatrix, follow
 from mercer.solvers.dual_coordinate import solve_dual_coordinate
 from mercer.solvers.eigen import (
+    EigenSolution,
     fix_signs,
     pencil_eigenpairs,
     smallest_eigenpairs,
@@ -17,6 +18,7 @@ from mercer.solvers.smo import SmoState
 __all__ = [
     "SINGLE_RANGE",
     "DenseMatrix",
+    "EigenSolution",
     "Limits",
     "SmoState",
     "fix_signs",

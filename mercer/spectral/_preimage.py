@@ -188,5 +188,5 @@ def _fit_ridge(kernel: Kernel, S: np.ndarray, Y: np.ndarray) -> Any:
     solution = solve_ridge_loo(K, Y[some], np.ones(len(some)))
     if len(some) == n:
         return solution
-    lam = solution.state.best * n / len(some)
+    lam = solution.errors.best * n / len(some)
     return solve_ridge(gram(kernel, S, dtype=np.float64), Y, np.full(n, lam))

@@ -15,8 +15,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer.gram import Centering, TriangleGram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
-from mercer.result import Solution
-from mercer.solvers import leading_centered_eigenpairs, leading_eigenpairs
+from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.eigen import few
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
 
@@ -116,13 +115,13 @@ class KernelPCA(Transformer, KernelEstimator):
         self.X_fit_ = sample.data
         tiled = self._is_tiled(sample)
         solution, centering = (self._solve_tiled if tiled else self._solve_stored)(sample)
-        self.eigenvectors_, self.eigenvalues_ = solution.value, solution.state
+        self.eigenvectors_, self.eigenvalues_ = solution.value, solution.eigenvalues
         # of an indefinite kernel the positive part alone exceeds the trace
-        total = max(solution.certificate.trace, float(self.eigenvalues_.sum()), 1e-300)
+        total = max(solution.trace, float(self.eigenvalues_.sum()), 1e-300)
         self.explained_variance_ratio_ = self.eigenvalues_ / total
         self.explained_variance_ = self.eigenvalues_ / len(sample)
         self.centering_means_, self.centering_total_ = centering.means, centering.total
-        self.negative_eigenvalues_ = solution.stats["negative"]
+        self.negative_eigenvalues_ = solution.negative
         self._accept(solution)
         self._warn_of_negative()
         return self
@@ -136,7 +135,7 @@ class KernelPCA(Transformer, KernelEstimator):
     def _may_be_indefinite(self) -> bool:
         return self.kernel_.definiteness != "psd"
 
-    def _solve_stored(self, sample: Sample) -> tuple[Solution, Centering]:
+    def _solve_stored(self, sample: Sample) -> tuple[EigenSolution, Centering]:
         budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
         K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64).centered()
         solution = leading_eigenpairs(
@@ -149,7 +148,7 @@ class KernelPCA(Transformer, KernelEstimator):
         )
         return solution, K.centering
 
-    def _solve_tiled(self, sample: Sample) -> tuple[Solution, Centering]:
+    def _solve_tiled(self, sample: Sample) -> tuple[EigenSolution, Centering]:
         exact = gram(self.kernel_, sample, storage="blocked", dtype=np.float64)
         needed = TriangleGram.bytes_of(len(sample), 4)
         keep = needed <= parse_memory(self.memory) and (needed <= KEPT or exact.work > CHEAP)

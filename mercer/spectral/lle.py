@@ -92,8 +92,8 @@ class LLE(TableTransformer):
         solution = smallest_eigenpairs(rest.T @ rest, self.n_components + 1)
         self._keep(*without_direction(solution.state, solution.value, np.ones(n)))
         about = f"(I − W)ᵀ(I − W) z = λ z for {self.n_components} coordinates of {n} points"
-        solution = with_parts(solution, about, trace=None, discarded=None)
-        self._accept(in_parts(solution, self.n_graph_components_))
+        told = with_parts(solution, about, trace=None, discarded=None)
+        self._accept(in_parts(told, self.n_graph_components_))
         return self
 
     def _keep(self, values: np.ndarray, vectors: np.ndarray) -> None:
