@@ -31,7 +31,7 @@ LEVELS = {
     "losses": 1,
     "margin": 1,
     "norms": 1,
-    "penalties": 1,
+    "penalties": 2,
     "gram": 2,
     "schoenberg": 2,
     "certify": 3,
