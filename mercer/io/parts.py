@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
-from mercer.io.errors import ModelFileError
+from mercer.io.allowed import ModelFileError
 
 
 class Pieces(NamedTuple):

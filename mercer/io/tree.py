@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.io.errors import ModelFileError
+from mercer.io.allowed import ModelFileError
 from mercer.io.leaves import NOT_A_LEAF, is_plain, leaf, read_leaf, single
-from mercer.io.names import known_class
-from mercer.io.objects import make_object, make_record, saved_name, take_object
+from mercer.io.objects import known_class, make_object, make_record, saved_name, take_object
 from mercer.io.parts import Pieces, put_together, take_apart, take_objects
 
 SMALL, SHALLOW = 1000, 50  # of what is shown to people as text
