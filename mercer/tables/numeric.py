@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer._array import LARGEST
 from mercer._floats import EPS, TINY
+from mercer._words import count, short_number
 from mercer.tables.columns import Column, as_numbers, as_seconds
-from mercer.tables.wording import count, short
 
 DAY = 86400.0
 
@@ -53,14 +53,14 @@ def why_useless(present: np.ndarray) -> str:
         return "all values are missing"
     low, high = float(present.min()), float(present.max())
     if high - low <= max(ROUNDING * max(abs(low), abs(high)), TINY):
-        return f"the same value in every row ({short(low)})"
+        return f"the same value in every row ({short_number(low)})"
     return ""
 
 
 def _number_words(scale: bool, unit: float) -> str:
     if not scale:
         return "unchanged"
-    return f"log(1 + x/{short(unit)}), standardised" if unit else "standardised"
+    return f"log(1 + x/{short_number(unit)}), standardised" if unit else "standardised"
 
 
 def heavy_tail(present: np.ndarray) -> float:
@@ -181,7 +181,8 @@ def date_features(state: State) -> list[str]:
 def gap_words(state: State) -> list[str]:
     """Return sentences on what was missing, infinite or unreadable in a number or a date."""
     name, sentences = state["name"], []
-    fill = f"median {short(state['median'])}" if state["kind"] == "number" else "the median date"
+    is_number = state["kind"] == "number"
+    fill = f"median {short_number(state['median'])}" if is_number else "the median date"
     if state["missing"]:
         gaps = count(state["missing"], "missing value")
         sentences.append(f"{gaps} in {name!r}: {fill} and an indicator")
@@ -189,7 +190,6 @@ def gap_words(state: State) -> list[str]:
         infinite = count(state["infinite"], "infinite value")
         sentences.append(f"{infinite} in {name!r} taken as missing")
     if state["unread"]:
-        sort = "number" if state["kind"] == "number" else "date"
-        unread = count(state["unread"], "value")
-        sentences.append(f"{unread} in {name!r} could not be read as a {sort}: taken as missing")
+        unread = f"{count(state['unread'], 'value')} in {name!r}"
+        sentences.append(f"{unread} could not be read as a {state['kind']}: taken as missing")
     return sentences
