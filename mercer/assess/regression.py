@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.assess._tables import estimate, number
-from mercer.assess.bootstrap import Interval, Resampling, percentiles
+from mercer.assess.bootstrap import (
+    Interval,
+    Resampling,
+    Tabulated,
+    estimate,
+    number,
+    percentiles,
+)
 from mercer.assess.rates import ratio
 from mercer.plot import assessment as pictures
-from mercer.result import html_table, text_table
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 CHEAP_DRAWS = 3e7  # values drawn for an interval that is printed without being asked for
@@ -68,7 +73,7 @@ class Residuals:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionEvaluation:
+class RegressionEvaluation(Tabulated):
     """What `evaluate` says of predicted numbers.
 
     R² = 1 − Σ(y − p)² / Σ(y − ȳ)²; NaN if y is constant, and ``notes`` says so.
@@ -144,8 +149,6 @@ class RegressionEvaluation:
         """Return the values of an error in the drawn samples, shape (n_bootstrap,)."""
         if name not in DRAWN:
             raise ValueError(f"there is no interval of {name!r}; there are those of {list(DRAWN)}")
-        if self.n_bootstrap == 0:
-            raise ValueError("n_bootstrap is 0: there are no samples to draw intervals from")
         return self._rows.draw(name)
 
     @property
@@ -164,11 +167,8 @@ class RegressionEvaluation:
             yield f"residual, {share:.0%}", number(value)
         yield from (("note", note) for note in self.notes)
 
-    def __str__(self) -> str:
-        return text_table("evaluation", self.rows(), f"{self.n_rows} rows, numbers")
-
-    def _repr_html_(self) -> str:
-        return html_table("evaluation", self.rows(), f"{self.n_rows} rows, numbers")
+    def _about(self) -> str:
+        return f"{self.n_rows} rows, numbers"
 
     def plot(self, axes: Any = None) -> Any:
         """Draw targets against predictions, and the residuals.
