@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from mercer.datasets.files.errors import DataError, missing_file
+from mercer.datasets.files.data import DataError, missing_file
 
 HEAD = 2**16
 """How much of a file is looked at to tell its format."""
@@ -44,6 +44,11 @@ class Source:
         if not head:
             raise DataError(f"{str(path)!r} is empty: there is nothing to read")
         return cls(path, compression, head)
+
+    @property
+    def name(self) -> str:
+        """The path as errors say it."""
+        return repr(str(self.path))
 
     @property
     def ending(self) -> str:
@@ -92,7 +97,7 @@ class Source:
         strange = sum(self.head.count(code) for code in _CONTROL)
         if strange > len(self.head) // 1000:
             raise DataError(
-                f"{str(self.path)!r} is not a text file (it holds binary data): "
+                f"{self.name} is not a text file (it holds binary data): "
                 f"give the right ending or format=…"
             )
 
