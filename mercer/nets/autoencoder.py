@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from mercer._docstrings import described
 from mercer._estimator import FLOATS, TableTransformer
 from mercer._sklearn import Interval
-from mercer.nets._base import NetEstimator, TrainingRows, described
+from mercer.nets._base import SHARED, NetEstimator, TrainingRows
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
 
 
-@described
+@described(SHARED)
 class Autoencoder(TableTransformer, NetEstimator):
     """An autoencoder: a network g(f(x)) ≈ x whose middle layer, the code f(x), is narrow.
 

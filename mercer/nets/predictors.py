@@ -9,8 +9,9 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, class_codes
-from mercer.nets._base import NetEstimator, TrainingRows, described
+from mercer.nets._base import SHARED, NetEstimator, TrainingRows
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
 
@@ -95,7 +96,7 @@ class NetPredictor(NetEstimator):
         return tags
 
 
-@described
+@described(SHARED)
 class MLPClassifier(ClassifierMixin, NetPredictor):
     """A feed-forward network with softmax outputs: p(x) = softmax(h W + b), h = σ(… σ(x W₁ + b₁)).
 
@@ -161,7 +162,7 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
         return self.classes_[codes]
 
 
-@described
+@described(SHARED)
 class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     """A feed-forward network with linear outputs: f(x) = h W + b, h = σ(… σ(x W₁ + b₁)).
 
