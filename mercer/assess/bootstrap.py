@@ -108,6 +108,28 @@ class Tabulated:
         return html_table(self._title, self.rows(), self._about())
 
 
+class Drawn(Tabulated):
+    """An evaluation whose figures have intervals: the rows in ``_answers`` are drawn again."""
+
+    _answers: Any
+
+    @property
+    def n_bootstrap(self) -> int:
+        """How many samples intervals are drawn from."""
+        return self._answers.n_bootstrap
+
+    def draws(self, name: str) -> np.ndarray:
+        """Return the values of a figure in the drawn samples, shape (n_bootstrap, …)."""
+        raise NotImplementedError
+
+    def _estimate(self, name: str, with_interval: bool) -> str:
+        """Return a value, with its 95 % interval where that is asked for."""
+        value = getattr(self, name)
+        if not with_interval or value != value:
+            return number(value)
+        return with_ends(value, lambda: percentiles(self.draws(name), 0.95))
+
+
 def number(value: Any) -> str:
     """Return a short text for a rate or a count; what is undefined says so."""
     return "0/0" if value != value else f"{float(value):.4g}"
@@ -117,11 +139,3 @@ def with_ends(value: float, interval: Callable[[], tuple[float, float]]) -> str:
     """Return a value and its interval."""
     low, high = interval()
     return f"{number(value)}  ({number(low)} … {number(high)})"
-
-
-def estimate(evaluation: Any, name: str, with_interval: bool) -> str:
-    """Return a value, with its 95 % interval where that is asked for."""
-    value = getattr(evaluation, name)
-    if not with_interval or value != value:
-        return number(value)
-    return with_ends(value, lambda: evaluation.interval(name))

@@ -12,10 +12,9 @@ import scipy.sparse as sp
 
 from mercer.assess import rates
 from mercer.assess.bootstrap import (
+    Drawn,
     Interval,
     Resampling,
-    Tabulated,
-    estimate,
     number,
     percentiles,
 )
@@ -129,7 +128,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassificationEvaluation(Tabulated):
+class ClassificationEvaluation(Drawn):
     """What `evaluate` says of predicted classes.
 
     Let n_κλ be the rows of class κ that were taken for λ. Recall is n_κκ / Σ_λ n_κλ, precision
@@ -246,21 +245,16 @@ class ClassificationEvaluation(Tabulated):
             raise ValueError(f"there is no interval of {name!r}; there are those of {names}")
         return self._answers.draw_scores(name)
 
-    @property
-    def n_bootstrap(self) -> int:
-        """How many samples intervals are drawn from."""
-        return self._answers.n_bootstrap
-
     # ------------------------------------------------------------ for people
     def rows(self) -> Iterator[tuple[str, str]]:
         """Yield the lines of the table: a name and a text."""
         costs = len(self.labels) ** 2 * self.n_bootstrap
         for name in ("accuracy", "uar", "macro_precision", "macro_f1", "mcc"):
-            yield name.replace("_", " "), estimate(self, name, 0 < costs <= CHEAP_DRAWS)
+            yield name.replace("_", " "), self._estimate(name, 0 < costs <= CHEAP_DRAWS)
         costs = self.n_rows * self.n_bootstrap * len(self.labels)
         for name in ("auc", "brier", "ece"):
             if getattr(self, name) is not None:
-                yield name, estimate(self, name, 0 < costs <= CHEAP_DRAWS)
+                yield name, self._estimate(name, 0 < costs <= CHEAP_DRAWS)
         if self.positive is not None:
             names = ("tpr", "fpr", "tnr", "fnr", "ppv", "npv")
             yield f"{self.positive}", ", ".join(f"{n} {number(getattr(self, n))}" for n in names)

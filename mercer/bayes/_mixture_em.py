@@ -24,7 +24,7 @@ from mercer._scratch import scratch
 from mercer.bayes._moments import LOG_2PI, Units
 
 BLOCK = 2**17  # numbers in a whitened block: what the nearer caches hold
-SIDE_BY_SIDE = 2**19  # whitened numbers in all; with fewer a second thread costs more than it saves
+THREADED_NUMBERS = 2**19  # whitened in all; with fewer a second thread costs more than it saves
 NEGLIGIBLE = 1e-20  # responsibility, relative to the weight of the component: lost in rounding
 DENSE_SHARE = 0.7  # of the rows of a block; a copy of more that count costs more than it saves
 
@@ -84,7 +84,7 @@ class HomogeneousRows:
 
     def workers(self, k: int) -> int:
         """Return how many threads a pass over the rows is worth."""
-        return n_threads() if k * self.columns.size > SIDE_BY_SIDE else 1
+        return n_threads() if k * self.columns.size > THREADED_NUMBERS else 1
 
 
 class ComponentWhitener:

@@ -21,8 +21,8 @@ from mercer.bayes._mixture_em import (
 from mercer.bayes._moments import Units
 from mercer.result import Certificate, Solution, Status
 
-SAME = 1e-6  # difference of mean log-likelihoods that are the same
-EMPTY = 1e-6  # of the heaviest rows; a component with fewer has none
+SAME_LIKELIHOOD = 1e-6  # difference of mean log-likelihoods that are the same
+EMPTY_COMPONENT = 1e-6  # of the heaviest rows; a component with fewer has none
 KMEANS_ROUNDS = 10  # EM goes on from there
 
 
@@ -81,7 +81,7 @@ def _best_start(task: MixtureTask, k: int, rng: Any, limits: Limits) -> EMSoluti
         if runs[-1].status is Status.INTERRUPTED:
             break
     values = np.array([run.log_likelihood for run in runs])
-    good = values >= values.max() - SAME
+    good = values >= values.max() - SAME_LIKELIHOOD
     best = runs[int(good.argmax())]  # the first of equals, so that rounding does not choose
     starts = {"starts": len(runs), "starts_as_good": int(good.sum())}
     certificate = _with_parts(best.certificate, starts)
@@ -122,7 +122,7 @@ def _described(task: MixtureTask, solution: Solution, costs: dict[str, Any]) -> 
     """Say which components rest on the floor or are empty."""
     mixture = solution.value
     floored = mixture.floored > _flat_directions(task)
-    empty = mixture.weights * task.total < EMPTY
+    empty = mixture.weights * task.total < EMPTY_COMPONENT
     parts = {
         **costs,
         "floored": np.flatnonzero(floored),

@@ -13,9 +13,9 @@ from numba import njit
 
 from mercer._array import n_threads, ranges, run_tiles
 
-LARGE = 2**20  # cells; from here on threads share the columns
-SLACK = 1e-12  # a gain of less is rounding: of equal splits the first one is taken
-LARGEST = 500.0  # weight of a stump, so that its exponential is a number
+THREADED_CELLS = 2**20  # cells; from here on threads share the columns
+ROUNDING = 1e-12  # a gain of less is rounding: of equal splits the first one is taken
+LARGEST_WEIGHT = 500.0  # weight of a stump, so that its exponential is a number
 
 
 class Stump(NamedTuple):
@@ -47,7 +47,7 @@ class SortedColumns:
     ):
         self.columns = np.ascontiguousarray(X.T)  # (d, n)
         self.codes, self.n_classes = codes, n_classes
-        self.n_workers = n_workers or (n_threads() if X.size >= LARGE else 1)
+        self.n_workers = n_workers or (n_threads() if X.size >= THREADED_CELLS else 1)
         self.order = np.argsort(self.columns, axis=1, kind="stable").astype(np.int32)
         values = np.take_along_axis(self.columns, self.order, axis=1)
         self.ends = np.zeros(values.shape, dtype=bool)
@@ -120,7 +120,7 @@ def best_split_of_two(order, ends, signed, first, last, right_share, floor):
         c = right_share - 0.5
         for i in range(n - 1):
             c += signed[rows[i]]
-            if may_split[i] and 0.5 + abs(c) > best + SLACK:
+            if may_split[i] and 0.5 + abs(c) > best + ROUNDING:
                 best, column, place = 0.5 + abs(c), j, i
     return best, column, place
 
@@ -155,7 +155,7 @@ def purest_split(order, ends, codes, w, n_classes, first, last, floor):
             total += x
             if may_split[i] and total > 0.0:
                 both = squares / total + purity[i + 1]
-                if both > best + SLACK:
+                if both > best + ROUNDING:
                     best, column, place = both, j, i
     return best, column, place
 
@@ -170,7 +170,7 @@ def weigh_again(x, threshold, left, right, codes, w, rate, n_classes, smallest):
             wrong += w[i]
     error = wrong / total
     capped = max(error, smallest)
-    alpha = min(LARGEST, rate * (np.log((1.0 - capped) / capped) + np.log(n_classes - 1.0)))
+    alpha = min(LARGEST_WEIGHT, rate * (np.log((1.0 - capped) / capped) + np.log(n_classes - 1.0)))
     factor = np.exp(alpha)
     scale = 1.0 / (total - wrong + factor * wrong)
     for i in range(len(codes)):

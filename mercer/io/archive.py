@@ -25,12 +25,12 @@ from mercer.io.allowed import ModelFileError
 from mercer.io.leaves import is_plain
 
 MANIFEST = "model.json"
-DEFLATED = 2**24
+MOST_DEFLATED = 2**24
 """Bytes of the manifest that are compressed at most. A longer one is stored as it is, so that no
 member of an honest file is much larger than the file, and no small file asks for much memory."""
 _ARRAY = re.compile(r"arrays/\d{3,9}\.npy")
 _ZIP, _PICKLE = b"PK\x03\x04", b"\x80"
-PIECE = 2**22  # bytes at a time: within the cache, so that digest and copy read memory once
+PIECE_BYTES = 2**22  # bytes at a time: within the cache, so that digest and copy read memory once
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -65,7 +65,7 @@ def write_array(file: Any, array: np.ndarray) -> str:
     out = Digest(file)
     npy.write_array_header_1_0(out, npy.header_data_from_array_1_0(array))
     content = _bytes(array)
-    for piece in ranges(len(content), PIECE):
+    for piece in ranges(len(content), PIECE_BYTES):
         out.write(content[piece])
     return out.text()
 
@@ -78,7 +78,7 @@ def read_array(file: Any, size: int, digest: str, name: str) -> np.ndarray:
         raise ModelFileError(f"{name} has {size - header} bytes, but claims to be {shape} {dtype}")
     array = np.empty(shape, dtype, order="F" if fortran else "C")
     content = _bytes(array)
-    for piece in ranges(len(content), PIECE):
+    for piece in ranges(len(content), PIECE_BYTES):
         _fill(content[piece], source, name)
     if source.read(1) or source.text() != digest:
         raise ModelFileError(f"{name} was altered after it was written; save the model again")
@@ -139,7 +139,7 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: Sequence[np.ndar
         digests = [_write_member(archive, i, array) for i, array in enumerate(arrays)]
         text = json.dumps(manifest | {"arrays": digests}, separators=(",", ":")).encode()
         info = zipfile.ZipInfo(MANIFEST)  # the date is always 1980: equal models, equal files
-        short = len(text) <= DEFLATED
+        short = len(text) <= MOST_DEFLATED
         archive.writestr(info, text, zipfile.ZIP_DEFLATED if short else zipfile.ZIP_STORED)
 
 
@@ -205,7 +205,7 @@ def _check_sizes(infos: Any, size: int) -> None:
     for info in infos:
         deflated = info.filename == MANIFEST and info.compress_type == zipfile.ZIP_DEFLATED
         stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
-        if not (stored or (deflated and info.file_size <= DEFLATED)):
+        if not (stored or (deflated and info.file_size <= MOST_DEFLATED)):
             raise ModelFileError(f"{info.filename} is compressed in a way that no model is")
     if sum(info.compress_size for info in infos) > size:
         raise ModelFileError("the members claim to be larger than the file")

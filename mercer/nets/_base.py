@@ -15,7 +15,7 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer.nets.inputs import Units, inputs_of
 from mercer.nets.network import Batch, Layers, Objective
-from mercer.nets.training import SMALL, Run, TrainingSettings, TrainingTask, train
+from mercer.nets.training import SMALL_SAMPLE, Run, TrainingSettings, TrainingTask, train
 from mercer.result import Certificate, Solution, Status
 
 DENSE = 2**22  # cells; small samples up to here are made dense
@@ -139,7 +139,7 @@ class NetEstimator(ProvedEstimator):
         kept = np.flatnonzero(weight > 0)
         if len(kept) < len(weight):
             X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
-        small = X.shape[0] <= SMALL and X.shape[0] * X.shape[1] <= DENSE
+        small = X.shape[0] <= SMALL_SAMPLE and X.shape[0] * X.shape[1] <= DENSE
         if small and not self.early_stopping:
             X = X.toarray() if sp.issparse(X) else X
             first, number = _groups(X, y)
@@ -150,7 +150,7 @@ class NetEstimator(ProvedEstimator):
 
     def _is_quickly_solved(self, n: int, layers: Layers) -> bool:
         """Whether all rows at once cost little."""
-        return n <= SMALL
+        return n <= SMALL_SAMPLE
 
     def _settings(self, n: int, layers: Layers) -> TrainingSettings:
         p: Any = self

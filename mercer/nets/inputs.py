@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer._floats import EPS, TINY
 
-LEAST = 1e-300  # a unit below has no inverse that is a number
+LEAST_UNIT = 1e-300  # a unit below has no inverse that is a number
 
 
 class Units(NamedTuple):
@@ -33,7 +33,7 @@ class Units(NamedTuple):
         mean, square = _moments(X, top, w / w.sum())
         spread = np.sqrt(square)
         spread[spread <= 8.0 * EPS * np.abs(mean)] = 0.0  # nothing but rounding
-        return cls(mean * top, np.where(spread * top > LEAST, spread * top, 1.0))
+        return cls(mean * top, np.where(spread * top > LEAST_UNIT, spread * top, 1.0))
 
     @classmethod
     def common(cls, X: np.ndarray, w: np.ndarray) -> Units:
@@ -41,7 +41,7 @@ class Units(NamedTuple):
         top = max(float(np.abs(X).max()), TINY)
         mean, square = _moments(X, np.full(X.shape[1], top), w / w.sum())
         spread = np.sqrt(square.mean())
-        varies = spread > 8.0 * EPS * np.abs(mean).max() and spread * top > LEAST
+        varies = spread > 8.0 * EPS * np.abs(mean).max() and spread * top > LEAST_UNIT
         return cls(mean * top, np.full(X.shape[1], spread * top if varies else 1.0))
 
     def apply(self, X: np.ndarray, dtype: Any) -> np.ndarray:

@@ -16,10 +16,10 @@ from mercer.nets._net_loops import adam_step, momentum_step
 from mercer.nets.network import Batch, Network, Objective
 from mercer.result import Status
 
-SMALL = 1000  # rows; so small samples are seen as a whole by solver="auto"
-SETTLED = 1e-4  # an epoch of batches that gains a smaller share of the objective gains nothing
-WIDE = 2**24  # multiplications in one product, from where on BLAS may use all its threads
-SAFETY = 0.9  # share of the tolerance that is aimed at: the proof rounds differently
+SMALL_SAMPLE = 1000  # rows; so small samples are seen as a whole by solver="auto"
+SETTLED_SHARE = 1e-4  # of the objective: an epoch of batches that gains less gains nothing
+THREADED_PRODUCT = 2**24  # multiplications, from where on BLAS may use all its threads
+AIMED_SHARE = 0.9  # share of the tolerance that is aimed at: the proof rounds differently
 RESTARTS = 10  # of L-BFGS, whose memory may be worth nothing after a kink
 CORRECTIONS = 20  # pairs that L-BFGS remembers
 
@@ -126,7 +126,8 @@ class _Descent:
         stop = self._until_settled if self.task.held_out is None else self._until_worse
         # threads cost more than they bring in products of a few hundred rows and columns
         work = self.most * max(a * b for a, b in self.task.objective.layers.shapes)
-        with nullcontext() if work > WIDE else one_blas_thread, np.errstate(all="ignore"):
+        threads = nullcontext() if work > THREADED_PRODUCT else one_blas_thread
+        with threads, np.errstate(all="ignore"):
             stop(run)
 
     def _epochs(self, run: Run) -> Any:
@@ -166,7 +167,7 @@ class _Descent:
 
         With steps of a fixed size the noise of the batches keeps the gradient from vanishing.
         """
-        share = SETTLED if len(self.cuts) > 1 else 0.0
+        share = SETTLED_SHARE if len(self.cuts) > 1 else 0.0
         progress = _Progress(share, self.task.start_value)
         for value in self._epochs(run):
             run.theta = self.theta.astype(np.float64)
@@ -195,7 +196,7 @@ class _Descent:
 
     def _is_stationary(self, theta: np.ndarray) -> bool:
         size = float(np.linalg.norm(self.task.objective(theta)[1]))
-        return size <= SAFETY * self.settings.tol * self.task.gradient_scale
+        return size <= AIMED_SHARE * self.settings.tol * self.task.gradient_scale
 
 
 def _even_cuts(n: int, batch_size: int) -> list[slice]:
@@ -211,7 +212,7 @@ def _minimise_whole(task: TrainingTask, settings: TrainingSettings, run: Run) ->
 
     Where it gets stuck, as at a kink of the rectifier, it starts again without its memory.
     """
-    target = SAFETY * settings.tol * task.gradient_scale
+    target = AIMED_SHARE * settings.tol * task.gradient_scale
     size = np.inf
 
     def value_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:

@@ -18,7 +18,7 @@ BLANKS = {"", "na", "n/a", "nan", "null", "none", "?", "-", "."}
 
 TRUTHS = {"true": "True", "1": "True", "yes": "True", "false": "False", "0": "False", "no": "False"}
 
-MOSTLY = 0.95
+READABLE_SHARE = 0.95
 """Texts are numbers (or dates) if at least this share of them can be read as such."""
 
 _NUMBERS = (int, float, np.number, Decimal, Fraction)

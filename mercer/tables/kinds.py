@@ -16,7 +16,7 @@ from mercer.tables.categorical import (
     learn_category,
     n_groups,
 )
-from mercer.tables.columns import MOSTLY, Column, as_numbers, as_seconds
+from mercer.tables.columns import READABLE_SHARE, Column, as_numbers, as_seconds
 from mercer.tables.numeric import (
     State,
     date_features,
@@ -33,7 +33,7 @@ from mercer.tables.textual import encode_text, learn_text, looks_like_text, text
 ROW_NAMES = {"", "id", "index", "row", "rowid", "row_id", "row_number", "rownames", "unnamed: 0"}
 """Names under which tools write the number of the row."""
 
-FIRST_LOOK = 1000
+FIRST_LOOK_ROWS = 1000
 """Rows of a long column from which it is seen that it holds no numbers or dates."""
 
 Reader = Callable[[Column], tuple[np.ndarray, int]]
@@ -150,7 +150,7 @@ def _learn_from_texts(column: Column, settings: EncoderSettings) -> State:
 
 def _is_mostly(read: Reader, column: Column) -> bool:
     """Whether nearly all values that are there can be read; a first look at a few spares time."""
-    return _share(read, _few(column)) >= 0.5 and _share(read, column) >= MOSTLY
+    return _share(read, _few(column)) >= 0.5 and _share(read, column) >= READABLE_SHARE
 
 
 def _share(read: Reader, column: Column) -> float:
@@ -162,7 +162,7 @@ def _share(read: Reader, column: Column) -> float:
 def _few(column: Column) -> Column:
     """Return some of the values that are there, evenly spread over the column."""
     present = column.values[column.values >= 0]
-    some, codes = np.unique(present[:: 1 + len(present) // FIRST_LOOK], return_inverse=True)
+    some, codes = np.unique(present[:: 1 + len(present) // FIRST_LOOK_ROWS], return_inverse=True)
     return replace(column, values=codes.ravel(), levels=[column.levels[i] for i in some])
 
 

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from mercer._words import count, listing
-from mercer.tables.columns import MOSTLY, Column
+from mercer.tables.columns import READABLE_SHARE, Column
 from mercer.tables.frames import Table
 from mercer.tables.kinds import KINDS, suggestion
 from mercer.tables.numeric import State
 
-WIDE_TEXT = 200
+SPARSE_TERMS = 200
 """With more terms than this the matrix is sparse: nearly all weights of words are 0."""
 
 
@@ -27,7 +27,7 @@ def used(states: list[State]) -> list[State]:
 
 def is_wide(states: list[State]) -> bool:
     """Whether the texts have so many terms that the matrix is sparse."""
-    return sum(len(state["terms"]) for state in states if state["kind"] == "text") > WIDE_TEXT
+    return sum(len(state["terms"]) for state in states if state["kind"] == "text") > SPARSE_TERMS
 
 
 def feature_names(states: list[State]) -> list[str]:
@@ -64,7 +64,7 @@ def warn_of_unread(states: list[State], unread: dict[str, int], n_rows: int) -> 
     """Warn of values that could not be read, where fit met none or they are many."""
     for state in used(states):
         n = unread.get(state["name"], 0)
-        if n > (1.0 - MOSTLY) * n_rows or (n and not state.get("unread")):
+        if n > (1.0 - READABLE_SHARE) * n_rows or (n and not state.get("unread")):
             warnings.warn(
                 f"{count(n, 'value')} of column {state['name']!r} could not be read as a "
                 f"{state['kind']} and {'is' if n == 1 else 'are'} taken as missing",

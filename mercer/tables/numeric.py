@@ -19,7 +19,7 @@ CYCLES = {"year": (365.2425, 366.0), "week": (7.0, 14.0), "day": (1.0, 0.0)}
 ROUNDING = 8 * EPS
 """Values that differ by less, relatively or absolutely, are the same."""
 
-HEAVY = 2.0
+LONG_TAIL_SKEWNESS = 2.0
 """A column of numbers ≥ 0 with a larger skewness (2: the exponential law) has a long tail."""
 
 State = dict[str, Any]
@@ -71,7 +71,7 @@ def heavy_tail(present: np.ndarray) -> float:
     spread = present / largest - float(np.mean(present / largest))
     skewness = float(np.mean(spread**3)) / float(np.mean(spread**2)) ** 1.5
     # a logarithm changes little where the largest is a few units: zeros and ones, small counts
-    return unit if skewness > HEAVY and largest > 4.0 * unit else 0.0
+    return unit if skewness > LONG_TAIL_SKEWNESS and largest > 4.0 * unit else 0.0
 
 
 def _bent(values: np.ndarray, unit: float) -> np.ndarray:

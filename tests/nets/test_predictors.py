@@ -231,7 +231,7 @@ def test_weights_move_the_fit_of_large_samples(machine):
 
 @quiet
 def test_large_sparse_samples_are_trained_as_dense_ones():
-    X = sparse_table(training.SMALL + 100, 8)
+    X = sparse_table(training.SMALL_SAMPLE + 100, 8)
     y = np.asarray(X.sum(axis=1)) > 0
     model = MLPClassifier(6, activation="tanh", solver="lbfgs", lam=0.01, tol=1e-6, random_state=0)
     wanted = model.fit(X.toarray(), y).predict_proba(X.toarray())

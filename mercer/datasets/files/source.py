@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from mercer.datasets.files.data import DataError, missing_file
 
-HEAD = 2**16
+HEAD_BYTES = 2**16
 """How much of a file is looked at to tell its format."""
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
@@ -40,7 +40,7 @@ class Source:
         path = _existing(path)
         compression = _compression(path)
         with _unpacked(path, compression) as stream:
-            head = stream.read(HEAD)
+            head = stream.read(HEAD_BYTES)
         if not head:
             raise DataError(f"{str(path)!r} is empty: there is nothing to read")
         return cls(path, compression, head)
