@@ -256,7 +256,7 @@ def make_banana(
     True
     """
     n, noise, rng = checked(n_samples, noise, random_state)
-    (y,) = _shuffled(rng, _halves(n))
+    (y,) = _shuffled(rng, (np.arange(n) >= (n + 1) // 2).astype(np.int64))
     t = rng.uniform(np.where(y == 0, 0.125, -0.875), np.where(y == 0, 1.375, 0.375)) * np.pi
     arc = 5.0 * np.column_stack([np.sin(t), np.cos(t)]) - 3.75 * y[:, None]
     return arc + noise * rng.normal(size=(n, 2)), y
@@ -289,11 +289,6 @@ def checked(
 ) -> tuple[int, float, np.random.Generator]:
     """Return the number of points, their noise and a generator, or say what is wrong."""
     return check_size("n_samples", n_samples, least), _check_noise(noise), _generator(random_state)
-
-
-def _halves(n: int) -> np.ndarray:
-    """Return n labels, 0 for the first half (the larger one) and 1 for the second."""
-    return (np.arange(n) >= (n + 1) // 2).astype(np.int64)
 
 
 def _shuffled(rng: np.random.Generator, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
