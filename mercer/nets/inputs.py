@@ -1,4 +1,4 @@
-"""Rows in the units in which a network is trained, dense or sparse."""
+"""The inputs of a network: rows in the units in which it is trained, dense or sparse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer._floats import EPS, TINY
 
-LEAST = 1e-300  # a unit below has no inverse that is a number
+LEAST_UNIT = 1e-300  # a unit below has no inverse that is a number
 
 
 class Units(NamedTuple):
@@ -33,7 +33,7 @@ class Units(NamedTuple):
         mean, square = _moments(X, top, w / w.sum())
         spread = np.sqrt(square)
         spread[spread <= 8.0 * EPS * np.abs(mean)] = 0.0  # nothing but rounding
-        return cls(mean * top, np.where(spread * top > LEAST, spread * top, 1.0))
+        return cls(mean * top, np.where(spread * top > LEAST_UNIT, spread * top, 1.0))
 
     @classmethod
     def common(cls, X: np.ndarray, w: np.ndarray) -> Units:
@@ -41,7 +41,7 @@ class Units(NamedTuple):
         top = max(float(np.abs(X).max()), TINY)
         mean, square = _moments(X, np.full(X.shape[1], top), w / w.sum())
         spread = np.sqrt(square.mean())
-        varies = spread > 8.0 * EPS * np.abs(mean).max() and spread * top > LEAST
+        varies = spread > 8.0 * EPS * np.abs(mean).max() and spread * top > LEAST_UNIT
         return cls(mean * top, np.full(X.shape[1], spread * top if varies else 1.0))
 
     def apply(self, X: np.ndarray, dtype: Any) -> np.ndarray:
@@ -70,16 +70,16 @@ def _moments(X: Any, top: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np
     return mean, share @ np.square(Z, out=Z)
 
 
-class DenseRows:
+class DenseInputs:
     """Rows of an array."""
 
     def __init__(self, X: np.ndarray, units: Units, dtype: Any):
         self.values = units.apply(X, dtype)
         self.shape = self.values.shape
 
-    def take(self, index: Any) -> DenseRows:
+    def take(self, index: Any) -> DenseInputs:
         """Return some rows."""
-        rows = object.__new__(DenseRows)
+        rows = object.__new__(DenseInputs)
         rows.values = _some(self.values, index)
         rows.shape = rows.values.shape
         return rows
@@ -98,7 +98,7 @@ def _some(values: np.ndarray, index: Any) -> np.ndarray:
     return values[index] if isinstance(index, slice) else np.take(values, index, axis=0)
 
 
-class SparseRows:
+class SparseInputs:
     """Rows of a sparse matrix; the means are taken off by a product of rank one."""
 
     def __init__(self, X: Any, units: Units, dtype: Any):
@@ -108,9 +108,9 @@ class SparseRows:
         self.shift = (units.mean / units.unit).astype(dtype)
         self.shape = self.values.shape
 
-    def take(self, index: Any) -> SparseRows:
+    def take(self, index: Any) -> SparseInputs:
         """Return some rows."""
-        rows = object.__new__(SparseRows)
+        rows = object.__new__(SparseInputs)
         rows.values, rows.shift = self.values[index], self.shift
         rows.shape = rows.values.shape
         return rows
@@ -126,9 +126,9 @@ class SparseRows:
         out -= np.multiply.outer(self.shift, D.sum(axis=0))
 
 
-Rows = DenseRows | SparseRows
+Inputs = DenseInputs | SparseInputs
 
 
-def rows_of(X: Any, units: Units, dtype: Any) -> Rows:
+def inputs_of(X: Any, units: Units, dtype: Any) -> Inputs:
     """Return dense or sparse rows in these units."""
-    return (SparseRows if sp.issparse(X) else DenseRows)(X, units, dtype)
+    return (SparseInputs if sp.issparse(X) else DenseInputs)(X, units, dtype)

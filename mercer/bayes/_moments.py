@@ -1,26 +1,79 @@
-"""Covariances of Gaussians in which a column depends on the k columns before it, or on all.
+"""Units of columns, and covariances in which a column depends on the k before it, or on all.
 
-A *full* one is its Cholesky factor L, Σ = LLᵀ. A *banded* one is the factorisation of the density,
-p(x) = Π p(x_j | x_{j−k}, …, x_{j−1}): rows u_j with y_j = Σ_l u_jl x_{j−l} independent of variance
-1, so that the precision is UᵀU with a band U. Both whiten rows, and both are fitted to moments
-whose diagonal is never 0 and whose other entries are shrunk by a factor 1 − s.
+A *full* covariance is its Cholesky factor L, Σ = LLᵀ. A *banded* one is the factorisation of the
+density, p(x) = Π p(x_j | x_{j−k}, …, x_{j−1}): rows u_j with y_j = Σ_l u_jl x_{j−l} independent of
+variance 1, so that the precision is UᵀU with a band U. Both whiten rows, and both are fitted to
+moments whose diagonal is never 0 and whose other entries are shrunk by a factor 1 − s.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.linalg import cholesky, solve_triangular
 
 from mercer._array import ranges
+from mercer._floats import EPS
 
+LOG_2PI = float(np.log(2.0 * np.pi))
+NOISE = 8 * EPS  # of a column, relative to its mean: values are equal
 FLOOR = 1e-9  # the least variance, in the units of the columns
 SINGULAR = 1e-10  # share of a variance that is left when other columns are known
 REGULAR = 1e-8  # shrinkage after which they are told apart, also in spite of rounding
 WINDOWS = 2**20  # numbers in windows that are solved at once
 
 
+# ------------------------------------------------------------------------ units of columns
+class Units(NamedTuple):
+    """The centre and the unit of each column."""
+
+    center: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,), positive
+
+    @classmethod
+    def of(cls, X: np.ndarray, weight: np.ndarray, *, common: bool = False) -> Units:
+        """Return mean and deviation of the columns (1 if constant), or one unit for all."""
+        center = weighted_mean(X, weight)
+        spread = deviations(np.subtract(X, center, dtype=np.float64), weight, np.abs(center))
+        if common and spread.any():
+            largest = spread.max()
+            spread = np.full_like(spread, largest * np.sqrt(np.mean((spread / largest) ** 2)))
+        return cls(center, np.where(spread > 0, spread, 1.0))
+
+    def standard(self, X: np.ndarray) -> np.ndarray:
+        """Return rows in these units, in float64."""
+        rows = np.subtract(X, self.center, dtype=np.float64)
+        rows /= self.scale
+        return rows
+
+    @property
+    def log_volume(self) -> float:
+        """What a log-density loses when rows go back to their own units."""
+        return float(np.log(self.scale).sum())
+
+
+def weighted_mean(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the mean of rows, exact for a constant column."""
+    share = weight / weight.sum()
+    mean = share @ np.asarray(X, dtype=np.float64)
+    return mean + share @ np.subtract(X, mean, dtype=np.float64)  # a long sum rounds
+
+
+def deviations(rows: np.ndarray, weight: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the root mean square of centred columns, 0 where there is only rounding.
+
+    ``size`` is that of what was subtracted, which tells how large rounding can be.
+    """
+    largest = np.abs(rows).max(axis=0)
+    constant = largest <= NOISE * size
+    unit = np.where(constant | (largest == 0.0), 1.0, largest)
+    squares = (weight / weight.sum()) @ (rows / unit) ** 2
+    return np.where(constant, 0.0, unit * np.sqrt(squares))
+
+
+# ------------------------------------------------------------------------ covariances
 class Moments(NamedTuple):
     """Second moments of centred rows: all of them (d, d), or those of lags 0 … k (d, k + 1)."""
 
@@ -98,6 +151,47 @@ class Moments(NamedTuple):
             L = factor / s[:, None]
             return float(np.abs(L @ L.T - self.correlations()).max())
         return _band_misfit(self.correlations(), factor * lagged(s, factor.shape[1] - 1))
+
+
+class ClassRows(NamedTuple):
+    """Rows that share a covariance, about their means and in their units."""
+
+    rows: np.ndarray
+    weight: np.ndarray
+    divisor: float  # of their sum of squares
+    instead_of_zero: np.ndarray  # (d,), the variance of columns that have none
+
+    @classmethod
+    def of(
+        cls, rows: np.ndarray, weight: np.ndarray, divisor: float, varies: np.ndarray
+    ) -> ClassRows:
+        """Borrow, where rows are equal, as if one more had the variance within all classes.
+
+        Where no class varies there is nothing to borrow.
+        """
+        return cls(rows, weight, divisor, np.where(varies, 1.0 / (weight.sum() + 1.0), FLOOR))
+
+    def moments(self, order: int) -> Moments:
+        """Return their moments; rows without any variance get the pooled variances."""
+        moments = Moments.of(self.rows, self.weight, self.divisor, order)
+        moments = moments._replace(instead_of_zero=self.instead_of_zero)
+        return moments if self.rows.any() else moments.independent()
+
+    def factor(self, order: int, shrinkage: Any) -> tuple[np.ndarray, float]:
+        """Return the factor of their covariance and by how much it was shrunk."""
+        moments = self.moments(order)
+        given = 0.0 if shrinkage in ("auto", None) else float(shrinkage)
+        factor = moments._replace(shrinkage=given).factor()
+        if factor is None and shrinkage == "auto":
+            given = moments.intensity(self.rows, self.weight)
+            factor = moments._replace(shrinkage=given).factor()
+        if factor is None:
+            raise ValueError(
+                f"a covariance is singular: {self.rows.shape[0]} rows, {self.rows.shape[1]} "
+                f"columns, of which some determine others; use shrinkage='auto' or more than "
+                f"{given:g}, or a smaller order"
+            )
+        return factor, given
 
 
 def lagged(values: np.ndarray, order: int) -> np.ndarray:
@@ -200,3 +294,25 @@ def covariance_of(factor: np.ndarray) -> np.ndarray:
         U[np.arange(lag, d), np.arange(d - lag)] = factor[lag:, lag]
     half = solve_triangular(U, np.eye(d), lower=True)
     return half @ half.T
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def squares_of_bands(X, means, scale, bands, out):
+    """Write Σ_j y_j² to out (n, C), y_j = Σ_l u_jl z_{j−l} with z = (x − μ_c) / scale.
+
+    ``bands`` (C, d, k + 1) holds u of each class, 0 where there is no column j − l.
+    """
+    d, size = bands.shape[1:]
+    z, y = np.zeros(d), np.empty(d)
+    for i in range(X.shape[0]):
+        for c in range(len(means)):
+            for j in range(d):
+                z[j] = (X[i, j] - means[c, j]) / scale[j]
+                y[j] = bands[c, j, 0] * z[j]
+            for lag in range(1, size):
+                for j in range(lag, d):
+                    y[j] += bands[c, j, lag] * z[j - lag]
+            total = 0.0
+            for j in range(d):
+                total += y[j] * y[j]
+            out[i, c] = total
