@@ -23,6 +23,7 @@ LEVELS = {
     "_scratch": -1,
     "_sklearn": -1,
     "_array": 0,
+    "_words": 0,
     "result": 0,
     "_limits": 1,
     "kernels": 1,

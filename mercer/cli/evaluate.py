@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from rich.markup import escape
 
+from mercer._words import count
 from mercer.assess import evaluate as assess
 from mercer.cli.errors import MODEL, CommandError
 from mercer.cli.files import predicted, read_model, read_with_target, writable
 from mercer.cli.problem import Problem, as_problem
-from mercer.cli.screen import Screen, count
+from mercer.cli.screen import Screen
 from mercer.report import write_report
 
 SCORES = (

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
+from mercer._words import count
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
@@ -21,7 +22,7 @@ from mercer.cli.options import chosen, seconds
 from mercer.cli.problem import Problem, as_problem, learnable, split
 from mercer.cli.recipes import RECIPES
 from mercer.cli.scores import estimates, show
-from mercer.cli.screen import Screen, count
+from mercer.cli.screen import Screen
 from mercer.io import save
 from mercer.linear import LogisticRegression, Ridge
 from mercer.report import Study, examine, render, write_text

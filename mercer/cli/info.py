@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mercer._words import count, fixed, last_part, setting
 from mercer.cli.files import said_in_one_line
 from mercer.cli.recipes import RECIPES
 from mercer.cli.scores import interval
-from mercer.cli.screen import Screen, count
+from mercer.cli.screen import Screen
 from mercer.io import inspect
-from mercer.report.wording import fixed
 
 
 def info(model_file: Path, screen: Screen) -> int:
@@ -34,7 +34,7 @@ def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "classes", ", ".join(map(str, about["classes"]))
     if about.get("parameters"):
         tuned = about["parameters"].items()
-        yield "tuned", ", ".join(f"{k.split('__')[-1]} = {_short(v)}" for k, v in tuned)
+        yield "tuned", ", ".join(f"{last_part(k)} = {setting(v)}" for k, v in tuned)
     for name, estimate in about.get("scores", {}).get("model", {}).items():
         if estimate:
             yield name, _score(estimate)
@@ -58,7 +58,3 @@ def _what(manifest: dict[str, Any], about: dict[str, Any]) -> str:
 
 def _score(estimate: dict[str, float]) -> str:
     return f"{fixed(estimate['value'])}  ({interval(estimate)})"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -18,12 +18,13 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline
 
+from mercer._words import count, last_part, percent, setting
 from mercer.cli.choice import NOISE, around, on_more_rows, promising, smoothest
 from mercer.cli.encode import encoded
 from mercer.cli.errors import CommandError
 from mercer.cli.problem import Problem
 from mercer.cli.recipes import AUTO, RECIPES, Recipe
-from mercer.cli.screen import Screen, count, percent
+from mercer.cli.screen import Screen
 from mercer.select import KernelSearchCV, tune
 
 FIRST_ROWS = 1500  # rows of the first, wide search
@@ -316,7 +317,7 @@ class Learner:
 
     # ------------------------------------------------------------ words
     def _found(self, name: str, search: KernelSearchCV, n_rows: int) -> str:
-        best = ", ".join(f"{_short(k)} = {_number(v)}" for k, v in search.best_params_.items())
+        best = ", ".join(f"{last_part(k)} = {setting(v)}" for k, v in search.best_params_.items())
         part = "" if n_rows == len(self.problem) else f" on {n_rows:,} rows"
         tried = count(len(search.cv_results_["params"]), "candidate")
         ended = {"complete": "", "time_limit": " (out of time)", "interrupted": " (interrupted)"}
@@ -360,11 +361,3 @@ def _way(search: KernelSearchCV) -> str:
     if isinstance(search.cv, (KFold, StratifiedKFold)):
         return f"{search.n_splits_}-fold cross-validation"
     return f"{count(search.n_splits_, 'random split')} into rows to learn from and to judge by"
-
-
-def _short(name: str) -> str:
-    return name.split("__")[-1]
-
-
-def _number(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mercer._words import listing, nearest
 from mercer.cli.errors import USAGE, CommandError
-from mercer.datasets.files.errors import nearest, quoted
 
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -17,7 +17,7 @@ def chosen(option: str, name: str, table: Iterable[str]) -> str:
     if name in names:
         return name
     near = nearest(name, names)
-    hint = f"did you mean {quoted(near)}?" if near else f"there are {', '.join(names)}"
+    hint = f"did you mean {listing(near, 'or')}?" if near else f"there are {', '.join(names)}"
     raise CommandError(f"{option}: there is no {name!r}; {hint}", USAGE)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mercer._words import fixed, short
 from mercer.cli.screen import Screen
 from mercer.report import Study
 from mercer.report.sections.scores import verdict
-from mercer.report.wording import fixed, short
 
 LONGEST = 14  # characters of the name of a target or a class
 IN_UNITS = ("RMSE", "MAE")

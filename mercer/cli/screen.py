@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mercer._words import duration
+
 NAME = 10  # columns for the name of a step
 LINES = 8  # of a step; the report has them all
 
@@ -136,20 +138,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value if isinstance(value, (str, int, bool, type(None))) else str(value)
-
-
-def count(n: int, noun: str, many: str = "") -> str:
-    """Return "1 row" or "2,000 rows"."""
-    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
-
-
-def duration(seconds: float) -> str:
-    """Return "0.4 s", "12 s" or "3 min"."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def percent(value: float) -> str:
-    """Return a share for people."""
-    return f"{100 * value:.1f} %"

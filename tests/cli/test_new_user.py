@@ -11,7 +11,7 @@ import pytest
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
-from mercer.cli.screen import duration  # noqa: E402
+from mercer._words import duration  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
 
 QUICK = ("--model", "bayes", "--no-report", "--time-limit", "20s")
