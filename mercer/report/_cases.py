@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._words import percent
 from mercer.report._answers import Answers
 from mercer.report._rows import ArrayRows, Rows, SparseRows, as_rows
 from mercer.report._subject import Subject
 from mercer.report.study import Case, CaseTable
-from mercer.report.wording import percent
 
 SHOWN = 10
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import take
+from mercer._words import count
 from mercer.report._answers import Answers
 from mercer.report._left_out import LeftOutError
 from mercer.report._pace import measured
@@ -17,7 +18,6 @@ from mercer.report._rows import Rows, short
 from mercer.report._sample import some_rows
 from mercer.report._subject import Subject
 from mercer.report.study import Cloud
-from mercer.report.wording import count
 from mercer.spectral import PCA, KernelPCA
 
 MOST_POINTS = 1000

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._words import count
 from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.rates import ratio
 from mercer.report._answers import Answers
@@ -22,7 +23,6 @@ from mercer.report._pace import seconds_per_row
 from mercer.report._rows import Rows, Shuffle
 from mercer.report._subject import Subject
 from mercer.report.study import Estimate, Importance
-from mercer.report.wording import count
 
 REPEATS = 5
 MOST_ROWS, LEAST_ROWS = 2000, 100

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from mercer._words import count
 from mercer.report._subject import Subject
-from mercer.report.wording import count
 
 LONGEST_REPR = 300
 LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e-?\d+)?")
