@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from mercer._array import take
 from mercer._words import short
-from mercer.report._subject import Subject
+from mercer.report._subject import Subject, one_column
 
 LONGEST_TEXT = 200
 
@@ -172,9 +172,7 @@ def rows_and_targets(
 ) -> tuple[TableRows, np.ndarray, list[str]]:
     """Return the rows that have a target, their targets, and sentences about the others."""
     rows = as_rows(X, names=subject.column_names, objects=subject.takes_objects)
-    targets = np.asarray(y)
-    if targets.ndim == 2 and targets.shape[1] == 1:
-        targets = targets[:, 0]
+    targets = one_column(y)
     if targets.ndim != 1:
         raise ValueError(
             f"{name} must be one target for each row, shape (n,); got shape {targets.shape}"

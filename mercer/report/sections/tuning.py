@@ -11,8 +11,7 @@ from mercer.report.charts import heat
 from mercer.report.charts.frame import Frame, drawing, figure
 from mercer.report.charts.marks import dots, line, ring
 from mercer.report.charts.scale import Bands, Linear, numeric, parameter_scale
-from mercer.report.html import Markup, tag
-from mercer.report.page import card, table
+from mercer.report.html import Markup, card, table, tag
 from mercer.report.study import Surface
 from mercer.report.wording import aligned
 
