@@ -110,7 +110,6 @@ def usual_rivals(
     own: Answers,
     train: Training | None,
     seconds: float,
-    seed: int,
     most_cells: float = MOST_CELLS,
 ) -> tuple[dict[str, Answers], list[str]]:
     """Return the answers of a baseline and, with training rows, of a linear model; and words.
@@ -125,7 +124,7 @@ def usual_rivals(
     if subject.is_linear:
         return {name: first}, []
     try:
-        linear, words = _linear(subject, train, seconds, seed, most_cells)
+        linear, words = _linear(subject, train, seconds, own.seed, most_cells)
     except LeftOutError as reason:
         return {name: first}, [f"no linear model to compare with: {reason}"]
     second = _answers(Subject(linear), subject.columns(rows.data), own)

@@ -21,13 +21,13 @@ from mercer.report.sections.tuning import tuning
 from mercer.report.study import Cloud, Curve, Proof, Study
 
 TABS = {
-    "performance": ("Performance", ("evaluation", "performance", "curve", "learning curve")),
-    "data-map": ("Data map", ("cloud", "data map", "map")),  # the map itself has the id "map"
-    "tuning": ("Tuning", ("surface", "tuning", "search")),
-    "columns": ("Columns", ("importances", "importance", "columns")),
-    "cases": ("Cases", ("cases",)),
+    "performance": ("Performance", "learning curve"),
+    "data-map": ("Data map", "map"),  # the map itself has the id "map"
+    "tuning": ("Tuning", "tuning"),
+    "columns": ("Columns", "columns"),
+    "cases": ("Cases", "cases"),
 }
-"""Tabs by their hash: the title, and the names under which a study says why it is left out."""
+"""Tabs by their hash: the title, and the name under which a study says why it is left out."""
 
 PANELS = {"classify": classification.panels, "regress": regression.panels}
 SEEN = {"second": "on rows it learned from", "model": "on rows it did not see"}
@@ -134,31 +134,26 @@ def embedding_page(
 
 # ---------------------------------------------------------------- sections
 def _section(key: str, body: Markup | None, left_out: Mapping[str, str]) -> Section | None:
-    title, names = TABS[key]
-    reasons = [_missing(name, left_out[name]) for name in left_out if name.lower() in names]
-    if body is None and not reasons:
-        return None
-    return Section(key, title, join(body, *reasons))
+    title, name = TABS[key]
+    if name in left_out:
+        why = tag("b", f"Left out: {name}. "), sentence(left_out[name])
+        body = join(body, tag("p", *why, class_="note"))
+    return Section(key, title, body) if body else None
 
 
 def _proof_section(proof: Proof | None, environment: Mapping[str, str], command: str) -> Section:
     return Section("proof", "Proof & repeat", proof_panel(proof, environment, command))
 
 
-def _missing(name: str, reason: str) -> Markup:
-    return tag("p", tag("b", f"Left out: {name}. "), sentence(reason), class_="note")
-
-
 def _elsewhere(left_out: Mapping[str, str]) -> dict[str, str]:
     """Return what was left out and belongs to no tab."""
-    known = {name for _, names in TABS.values() for name in names}
-    return {name: reason for name, reason in left_out.items() if name.lower() not in known}
+    known = [name for _, name in TABS.values()]
+    return {name: reason for name, reason in left_out.items() if name not in known}
 
 
 def _date(environment: Mapping[str, str]) -> str:
     """Return when the study was made: what it says itself, else today."""
-    known = [environment[k] for k in ("date", "made", "time") if k in environment]
-    return known[0] if known else date.today().isoformat()
+    return environment.get("date") or date.today().isoformat()
 
 
 def _performance(study: Study) -> Markup | None:

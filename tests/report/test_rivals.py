@@ -40,7 +40,7 @@ def test_the_linear_model_sees_the_columns_of_the_model_encoded_once(data, model
     subject = Subject.of(make_pipeline(log, model).fit(X, y))
     own = Answers.of(subject, Z, z)
     encoded.clear()
-    found, words = usual_rivals(subject, as_rows(Z), own, (as_rows(X), y), 60.0, 0)
+    found, words = usual_rivals(subject, as_rows(Z), own, (as_rows(X), y), 60.0)
     assert [n for n in encoded if n > 20] == [len(X), len(Z)]
     assert words == []
     assert list(found)[1] == "linear model"
@@ -52,9 +52,7 @@ def test_a_linear_model_that_is_out_of_time_says_so():
     train, test = halves(CANCER)
     subject = Subject.of(SVC().fit(*train))
     own = Answers.of(subject, *test)
-    found, words = usual_rivals(
-        subject, as_rows(test[0]), own, (as_rows(train[0]), train[1]), 1e-9, 0
-    )
+    found, words = usual_rivals(subject, as_rows(test[0]), own, (as_rows(train[0]), train[1]), 1e-9)
     assert "linear model" in found
     assert words == ["the linear model stopped short of its optimum"]
 
@@ -64,7 +62,7 @@ def test_of_very_many_training_rows_a_part_is_taken():
     subject = Subject.of(SVC().fit(*IRIS))
     own = Answers.of(subject, *IRIS)
     found, words = usual_rivals(
-        subject, as_rows(IRIS[0]), own, (as_rows(X), y), 60.0, 0, most_cells=10.0
+        subject, as_rows(IRIS[0]), own, (as_rows(X), y), 60.0, most_cells=10.0
     )
     assert "linear model" in found
     assert words == [f"the linear model was fitted to {FEWEST_ROWS:,} of the training rows"]
