@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mercer._words import NBSP, number, percent
 from mercer.assess import evaluate
 from mercer.report.charts import heat
 from mercer.report.charts.frame import Frame, path, thinned
@@ -18,11 +19,11 @@ from mercer.report.charts.marks import bars, line
 from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale
 from mercer.report.sections import classification, regression, tuning
 from mercer.report.sections import roc as roc_curves
-from mercer.report.sections.done import OPEN, what_was_done
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
+from mercer.report.sections.texts import OPEN_SENTENCES, what_was_done
 from mercer.report.study import Estimate, Score, Surface
-from mercer.report.wording import NBSP, aligned, distinct, number, percent
+from mercer.report.wording import aligned, distinct
 from tests.report import samples
 
 numbers = st.floats(-1e200, 1e200, allow_subnormal=False)
@@ -349,6 +350,6 @@ def test_few_sentences_are_shown_and_the_others_folded():
     told = [f"sentence {i}" for i in range(9)]
     text = what_was_done({"The columns": told, "The test": told[:4]}, {})
     shown, folded = text.split("<summary>6 more</summary>")
-    assert shown.count("<li>") == OPEN
+    assert shown.count("<li>") == OPEN_SENTENCES
     assert folded.count("<li>") == 6 + 4  # a fold for a single sentence would save nothing
     assert what_was_done({}, {}) is None
