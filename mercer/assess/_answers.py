@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from mercer.assess import rates
 from mercer.assess.bootstrap import Resampling
 from mercer.assess.calibration import Reliability, are_probabilities, squared_gaps
-from mercer.assess.ranking import Ranking, Roc, roc_curve
+from mercer.assess.ranking import Ranking
+from mercer.plot.records import Confusion, Roc
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 
@@ -38,9 +39,7 @@ class Answers:
     # ------------------------------------------------------------ the matrix
     def confusion(self) -> np.ndarray:
         """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
-        cells = self.truth * self.n_labels + self.predicted
-        sums = np.bincount(cells, self.weight, self.n_labels**2)
-        return sums.reshape(self.n_labels, self.n_labels)
+        return Confusion.of(self.truth, self.predicted, range(self.n_labels), self.weight).matrix
 
     @cached_property
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -75,7 +74,7 @@ class Answers:
         """Return the curve of each column of scores."""
         assert self.scores is not None
         columns = zip(self.scores.T, self.targets.T, strict=True)
-        return tuple(roc_curve(score, own, self.shares) for score, own in columns)
+        return tuple(Roc.of(score, own, self.shares) for score, own in columns)
 
     @cached_property
     def score_statistics(self) -> dict[str, Statistic]:

@@ -12,9 +12,9 @@ from mercer.assess import rates
 from mercer.assess._answers import Answers
 from mercer.assess._tables import estimate, number
 from mercer.assess.bootstrap import Interval, percentiles
-from mercer.assess.calibration import Calibration
-from mercer.assess.ranking import Roc
-from mercer.plot import assessment as pictures
+from mercer.plot import classes as pictures
+from mercer.plot._axes import row_of_axes
+from mercer.plot.records import Calibration, Roc
 from mercer.result import html_table, text_table
 
 SHOWN_CLASSES = 12  # tables of more classes would not be read
@@ -192,7 +192,7 @@ class ClassificationEvaluation:
         array of matplotlib Axes
         """
         count = 1 + (self.roc is not None) + (self.calibration is not None)
-        axes = pictures.row_of_axes(count, axes)
+        axes = row_of_axes(count, axes)
         pictures.confusion(self.confusion, self.labels, ax=axes[0])
         if self.roc is not None:
             pictures.roc(self._curves(), ax=axes[1])

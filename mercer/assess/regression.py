@@ -10,8 +10,9 @@ import numpy as np
 
 from mercer.assess._tables import estimate, number
 from mercer.assess.bootstrap import Interval, Resampling, percentiles
-from mercer.assess.rates import ratio
-from mercer.plot import assessment as pictures
+from mercer.plot import numbers as pictures
+from mercer.plot._axes import row_of_axes
+from mercer.plot.records import ratio
 from mercer.result import html_table, text_table
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -182,7 +183,7 @@ class RegressionEvaluation:
         -------
         array of matplotlib Axes
         """
-        axes = pictures.row_of_axes(2, axes)
+        axes = row_of_axes(2, axes)
         pictures.predictions(self._rows.prediction, self._rows.y, ax=axes[0])
         pictures.residuals(self._rows.prediction, self.residuals, ax=axes[1])
         return axes
