@@ -9,15 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import take
-from mercer.report._answers import Answers
-from mercer.report._left_out import LeftOutError
-from mercer.report._pace import measured
-from mercer.report._quiet import collected
-from mercer.report._rows import Rows, short
-from mercer.report._sample import some_rows
-from mercer.report._subject import Subject
+from mercer._words import count
+from mercer.report._budget import LeftOutError, collected, measured, some_rows
+from mercer.report._rows import TableRows, cell_text
+from mercer.report._subject import Answers, Subject
 from mercer.report.study import Cloud
-from mercer.report.wording import count
 from mercer.spectral import PCA, KernelPCA
 
 MOST_POINTS = 1000
@@ -28,7 +24,7 @@ PROBE_ROWS = (20, 50, 100, 200)
 
 def cloud_of(
     subject: Subject,
-    rows: Rows,
+    rows: TableRows,
     answers: Answers,
     columns: Sequence[int],
     seconds: float,
@@ -52,7 +48,7 @@ def cloud_of(
     return Cloud(words, points, answers.y[kept], answers.wrong[kept], hover, (axes[0], axes[1]))
 
 
-def _affordable(subject: Subject, rows: Rows, seconds: float) -> int:
+def _affordable(subject: Subject, rows: TableRows, seconds: float) -> int:
     """Return of how many points the kernel can be computed in the time."""
     kernel = subject.kernel
     if kernel is None:
@@ -67,15 +63,15 @@ def _affordable(subject: Subject, rows: Rows, seconds: float) -> int:
     return int(np.clip(size * np.sqrt(seconds / max(needed, 1e-12)), LEAST_POINTS, MOST_POINTS))
 
 
-def _hover(rows: Rows, answers: Answers, i: int, columns: Sequence[int]) -> dict[str, str]:
+def _hover(rows: TableRows, answers: Answers, i: int, columns: Sequence[int]) -> dict[str, str]:
     """Return the row's number, what is true and predicted, and its values."""
     own = {"row": str(int(rows.numbers[i]))}
-    own |= {"actual": short(answers.y[i]), "predicted": short(answers.prediction[i])}
+    own |= {"actual": cell_text(answers.y[i]), "predicted": cell_text(answers.prediction[i])}
     texts = rows.texts(i, columns)
     return own | {f"column {name}" if name in own else name: texts[name] for name in texts}
 
 
-def _points(subject: Subject, rows: Rows) -> tuple[np.ndarray, list[float], str]:
+def _points(subject: Subject, rows: TableRows) -> tuple[np.ndarray, list[float], str]:
     """Return the plane, the shares of variance of its axes, and how it was found."""
     encoded = subject.encode(rows.data)
     if subject.kernel is not None:

@@ -9,12 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from mercer.report._clock import Clock
-from mercer.report._left_out import LeftOutError
-from mercer.report._pace import measured
-from mercer.report._quiet import collected
-from mercer.report._rows import Rows
-from mercer.report._sample import some_rows
+from mercer.report._budget import LeftOutError, collected, measured, some_rows
+from mercer.report._rows import TableRows
 from mercer.report._subject import Subject
 from mercer.report.study import Curve
 from mercer.select import learning_curve
@@ -27,13 +23,11 @@ FEWEST_SIZES = 3  # two points are no curve
 MOST_ROWS = 20_000
 
 
-def curve_of(
-    subject: Subject, rows: Rows, y: np.ndarray, clock: Clock, share: float, seed: int
-) -> Curve:
+def curve_of(subject: Subject, rows: TableRows, y: np.ndarray, seconds: float, seed: int) -> Curve:
     """Return training and held-out scores over the number of training rows."""
     classes = subject.task == "classify"
     _check(subject, y, classes)
-    rng, seconds = np.random.default_rng(seed), clock.share(share)
+    rng = np.random.default_rng(seed)
     most = _affordable(subject, rows, y, seconds, rng)
     kept = some_rows(y, most, rng, classes=classes)
     sizes = _sizes(len(kept), len(np.unique(y)) if classes else 1)
@@ -84,7 +78,7 @@ def _check_part(y: np.ndarray, sizes: np.ndarray, classes: bool) -> None:
 
 
 def _affordable(
-    subject: Subject, rows: Rows, y: np.ndarray, seconds: float, rng: np.random.Generator
+    subject: Subject, rows: TableRows, y: np.ndarray, seconds: float, rng: np.random.Generator
 ) -> int:
     """Return how many rows fit into the time, from a small fit whose time grows as n²."""
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from mercer.report._left_out import LeftOutError
-from mercer.report._rows import short
+from mercer.report._budget import LeftOutError
+from mercer.report._rows import cell_text
 from mercer.report.study import Surface
 
 SAME = 1e-9  # values that are closer than this, relatively, are one value
@@ -29,7 +29,7 @@ class Axis:
         """Sort the values of a parameter: numbers by size, all else as it comes."""
         if all(_is_number(value) for value in column):
             return cls._of_numbers(name, np.array(column, np.float64))
-        texts = [short(value) for value in column]
+        texts = [cell_text(value) for value in column]
         values = list(dict.fromkeys(texts))
         return cls(name, tuple(values), np.array([values.index(text) for text in texts]))
 

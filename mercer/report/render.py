@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import percent, sentence
 from mercer.report.charts.frame import Frame, drawing, figure
 from mercer.report.charts.marks import dots, line
 from mercer.report.charts.scale import Bands, Linear
@@ -22,7 +23,6 @@ from mercer.report.sections.proof import badge, proof_panel
 from mercer.report.sections.scores import cards, verdict
 from mercer.report.sections.tuning import tuning
 from mercer.report.study import Cloud, Proof, Study
-from mercer.report.wording import percent, sentence
 
 TABS = {
     "performance": ("Performance", ("evaluation", "performance", "curve", "learning curve")),

@@ -16,7 +16,7 @@ from mercer import (
 )
 from mercer.kernels import RBF
 from mercer.report import _curve
-from mercer.report._left_out import LeftOutError
+from mercer.report._budget import LeftOutError
 from mercer.report.examine import examine
 from mercer.select import tune
 from tests.report.subjects import (

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mercer._words import NBSP, number, percent
 from mercer.assess import evaluate
 from mercer.report.charts import heat
 from mercer.report.charts.frame import Frame, path, thinned
@@ -22,7 +23,7 @@ from mercer.report.sections.done import OPEN, what_was_done
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
 from mercer.report.study import Estimate, Score, Surface
-from mercer.report.wording import NBSP, aligned, distinct, number, percent
+from mercer.report.wording import aligned, distinct
 from tests.report import samples
 
 numbers = st.floats(-1e200, 1e200, allow_subnormal=False)

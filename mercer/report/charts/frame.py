@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import short
 from mercer.report.charts.scale import Scale
 from mercer.report.html import Markup, join, tag
-from mercer.report.wording import short
 
 LETTER = 7.2  # the width of a letter of an axis, at the size it has on a phone
 

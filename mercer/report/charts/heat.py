@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import number
 from mercer.report.charts.frame import Frame, dot
 from mercer.report.charts.marks import ring
 from mercer.report.charts.scale import Bands, parameter_scale
 from mercer.report.html import Markup, join, tag
-from mercer.report.wording import aligned, number
+from mercer.report.wording import aligned
 
 STEPS = 9  # colours of the style sheet, --seq-0 to --seq-8
 WIDEST_LABEL = 34.0  # a cell that is narrower shows its number only on hover

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.report.wording import distinct, short
+from mercer._words import short
+from mercer.report.wording import distinct
 
 LARGEST = 1e300  # differences of larger numbers may overflow
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mercer._words import capital, sentence, short
 from mercer.report.html import Markup, join, tag
 from mercer.report.page import scroller, stack
 from mercer.report.study import Case, CaseTable
-from mercer.report.wording import capital, sentence, short
 
 COLUMNS = 12  # of the values of a row
 FEW = 3  # so many columns have room for long texts

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import called, count, percent
 from mercer.report.charts.frame import Frame, drawing, figure
 from mercer.report.charts.marks import bars, dots, guide, line, whiskers
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, tag
 from mercer.report.page import card, scroller, stack, switch, table
 from mercer.report.sections.roc import RATES, roc
-from mercer.report.wording import called, count, percent
 
 BOTH = 6  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this have smaller cells

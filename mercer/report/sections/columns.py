@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mercer._words import NBSP, count, number, sentence, short
 from mercer.report.charts.intervals import axis_over, axis_strip, bar_strip
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, tag
 from mercer.report.study import Importance
-from mercer.report.wording import NBSP, aligned, count, number, sentence, short
+from mercer.report.wording import aligned
 
 SHOWN = 25
 

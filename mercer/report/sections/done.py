@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from mercer._words import count, sentence
 from mercer.report.html import Markup, join, tag
-from mercer.report.wording import count, sentence
 
 OPEN = 3  # sentences of a part that are always shown
 HEADING = "What was done"

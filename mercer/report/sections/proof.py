@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mercer._words import sentence
 from mercer.report.html import Markup, tag
 from mercer.report.page import card, table
 from mercer.report.study import Proof
-from mercer.report.wording import sentence
 
 
 def proof_panel(proof: Proof | None, environment: Mapping[str, str], command: str) -> Markup:

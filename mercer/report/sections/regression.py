@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import count, number, percent
 from mercer.report.charts.frame import Frame, drawing, figure, thinned
 from mercer.report.charts.marks import bars, dots, guide, line
 from mercer.report.charts.scale import LARGEST, Linear, nice
 from mercer.report.html import Markup
 from mercer.report.page import card, table
-from mercer.report.wording import count, number, percent
 
 MOST_POINTS = 1000
 BINS = (12, 60)  # at least and at most, for the spread of the residuals

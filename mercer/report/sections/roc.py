@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import called, fixed, percent
 from mercer.report.charts.frame import Frame, drawing, figure, legend, thinned
 from mercer.report.charts.marks import guide, line
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, tag
-from mercer.report.wording import called, fixed, percent
 
 RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
 FRAME = Frame(RATES, RATES, height=360.0)

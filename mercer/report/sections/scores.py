@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mercer._words import NBSP, capital, count, fixed, number, percent, sentence
 from mercer.report.charts.intervals import axis_around, axis_strip, strip
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, tag
 from mercer.report.study import Estimate, Score, Study
-from mercer.report.wording import NBSP, capital, count, fixed, number, percent, sentence
 
 MODEL = "this model"
 

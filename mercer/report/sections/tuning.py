@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import number, sentence, short
 from mercer.report.charts import heat
 from mercer.report.charts.frame import Frame, drawing, figure
 from mercer.report.charts.marks import dots, line, ring
@@ -13,7 +14,7 @@ from mercer.report.charts.scale import Bands, Linear, numeric, parameter_scale
 from mercer.report.html import Markup, tag
 from mercer.report.page import card, table
 from mercer.report.study import Surface
-from mercer.report.wording import aligned, number, sentence, short
+from mercer.report.wording import aligned
 
 FULL = 0.5  # a grid of which less was tried is drawn as points
 LISTED = 12
