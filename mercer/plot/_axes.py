@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.cv_results import Axis
+from mercer.cv_results import is_number
 
 # from the palette of Okabe and Ito: told apart by colour-blind eyes and in grey
 BLUE, ORANGE = "#0072B2", "#D55E00"
@@ -80,12 +80,12 @@ class Scale(NamedTuple):
     kind: str  # "linear", "log" or "category"
 
     @classmethod
-    def of(cls, axis: Axis) -> Scale:
+    def of(cls, values: tuple[Any, ...]) -> Scale:
         """Place numbers by size, other values (kernels, names) side by side."""
-        if not axis.is_numeric:
-            return cls(axis.values, np.arange(len(axis.values), dtype=float), "category")
-        numbers = np.array(axis.values, dtype=float)
-        return cls(axis.values, numbers, "log" if _log_spaced(numbers) else "linear")
+        if not all(map(is_number, values)):
+            return cls(values, np.arange(len(values), dtype=float), "category")
+        numbers = np.array(values, dtype=float)
+        return cls(values, numbers, "log" if _log_spaced(numbers) else "linear")
 
     def edges(self) -> np.ndarray:
         """Return the borders of cells around the positions."""

@@ -73,7 +73,7 @@ def validation_curve(
     axis = Axis.of(parameter, values)
     if len(axis.values) != len(values):
         raise ValueError(f"values must be distinct; got {values!r}")
-    scale, order = Scale.of(axis), np.argsort(axis.places)
+    scale, order = Scale.of(axis.values), np.argsort(axis.places)
     train, test = _scores(train_scores, test_scores, len(values))
     ax = axes_for(ax)
     drawn = _draw_bands(ax, scale.positions, train[order], test[order], score)

@@ -26,10 +26,10 @@ MOST_LABELS = len(PALETTE) * len(MARKERS)  # pairs of a colour and a marker
 MOST_BARS = 40  # of a scree plot; more are drawn as a line
 
 
-def component_name(model: Any, i: int, digits: int = 1) -> str:
+def component_name(model: Any, i: int) -> str:
     """Return the name of a component, with its share of the variance if that is known."""
     shares = getattr(model, "explained_variance_ratio_", None)
-    share = f" ({shares[i]:.{digits}%})" if shares is not None and i < len(shares) else ""
+    share = f" ({shares[i]:.1%})" if shares is not None and i < len(shares) else ""
     return f"component {i + 1}{share}"
 
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.cv_results import Axis, Trials
+
 N_BINS = 10  # of predicted probabilities
 
 
@@ -167,6 +169,32 @@ class LearningCurve:
         """Average scores of shape (n_sizes, n_folds); folds that failed (NaN) are left out."""
         seen, held_out = mean_and_spread(train), mean_and_spread(test)
         return cls(scoring, np.asarray(sizes), *seen, *held_out, words=words)
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Cross-validated scores over one parameter or several, the best over all others.
+
+    ``scores`` and ``spread`` have the shape (len(values) of each of the parameters); NaN was not
+    tried.
+    """
+
+    scoring: str
+    parameters: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    scores: np.ndarray
+    chosen: tuple[int, ...]  # the place of the chosen point
+    words: str = ""  # "40 candidates on 5 folds in 2.1 s"
+    spread: np.ndarray | None = None  # over folds
+
+    @classmethod
+    def of(cls, trials: Trials, axes: Sequence[Axis], scoring: str, words: str = "") -> Surface:
+        """Lay out what a search has tried."""
+        best = trials.best_at(axes)
+        scores, spread = (np.where(best < 0, np.nan, v[best]) for v in (trials.mean, trials.std))
+        chosen = tuple(int(axis.places[trials.chosen]) for axis in axes)
+        names, values = tuple(axis.name for axis in axes), tuple(axis.values for axis in axes)
+        return cls(scoring, names, values, scores, chosen, words, spread)
 
 
 def mean_and_spread(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.cv_results import Axis, Trials
+from mercer.cv_results import Trials
 from mercer.plot._axes import (
     BLUE,
     EMPTY,
@@ -25,6 +25,7 @@ from mercer.plot._axes import (
     ring,
 )  # fmt: skip
 from mercer.plot._display import Display, documented
+from mercer.plot.records import Surface
 
 MOST_NUMBERS = 64  # a surface of more cells has no numbers written into it
 
@@ -128,10 +129,38 @@ class SearchDisplay(Display):
         rows = zip(*self.columns, strict=True)
         params = [dict(zip(self.names, row, strict=True)) for row in rows]
         table = {"params": params, "mean_test_score": self.mean, "std_test_score": self.std}
-        grid = _Grid.of(Trials.read(table, chosen=self.chosen), self.names)
+        trials = Trials.read(table, chosen=self.chosen)
+        surface = Surface.of(trials, [trials.axis(name) for name in self.names], self.score)
         if len(self.names) == 1:
-            return _draw_curve(axes_for(ax), grid, self.score)
-        return _draw_surface(axes_for(ax, width=6.6), grid, self.score)
+            return _draw_curve(axes_for(ax), surface, self.mean[self.chosen], self._told(surface))
+        return self._draw_surface(axes_for(ax, width=6.6), surface)
+
+    def _draw_surface(self, ax: Any, surface: Surface) -> Any:
+        scales = [Scale.of(values) for values in surface.values]
+        # a random search fills few places of the grid of its values
+        draw = _draw_cells if np.isfinite(surface.scores).mean() > 0.5 else _draw_dots
+        told = self._told(surface, letters_across(ax))
+        drawn = draw(ax, surface, scales, _darkest(self.mean), told)
+        ax.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, labelcolor=INK,
+            borderpad=0.2, handletextpad=0.5, fontsize="small",
+        )  # fmt: skip
+        clean(ax, grid=None)
+        for side, scale, name in zip((ax.xaxis, ax.yaxis), scales, surface.parameters, strict=True):
+            scale.apply(side, name)
+        _tilt(ax, scales[0])
+        clipped = bool(np.nanmin(self.mean) < drawn.norm.vmin)
+        colour_bar(ax, drawn, surface.scoring, extend="min" if clipped else "neither")
+        return ax
+
+    def _told(self, surface: Surface, letters: float = np.inf) -> str:
+        """Return what was chosen, in two lines if it is longer than a number of letters."""
+        chosen = zip(surface.parameters, surface.values, surface.chosen, strict=True)
+        values = [f"{name} = {name_of(column[i])}" for name, column, i in chosen]
+        score = name_of(self.mean[self.chosen])
+        text = f"chosen: {', '.join(values)} ({score})"
+        fits = len(text) + SYMBOL <= letters
+        return text if fits else f"chosen: {values[0]},\n{', '.join(values[1:])} ({score})"
 
 
 def _drawn(trials: Trials, x: str | None, y: str | None) -> list[str]:
@@ -158,91 +187,50 @@ def _label(search: Any, trials: Trials) -> str:
 
 
 # -------------------------------------------------------------------- drawing
-@dataclass(frozen=True, eq=False)
-class _Grid:
-    """Trials on one or two axes, and which of them is best at each point (−1: none)."""
-
-    trials: Trials
-    axes: list[Axis]
-    scales: list[Scale]
-    best: np.ndarray
-
-    @classmethod
-    def of(cls, trials: Trials, names: list[str]) -> _Grid:
-        axes = [trials.axis(name) for name in names]
-        return cls(trials, axes, [Scale.of(axis) for axis in axes], trials.best_at(axes))
-
-    @property
-    def chosen(self) -> list[int]:
-        """The place of the choice on each axis."""
-        return [int(axis.places[self.trials.chosen]) for axis in self.axes]
-
-    def positions(self, k: int) -> np.ndarray:
-        """Return where the trials stand along an axis."""
-        return self.scales[k].positions[self.axes[k].places]
-
-    def told(self, letters: float = np.inf) -> str:
-        """Return what was chosen, in two lines if it is longer than a number of letters."""
-        pairs = zip(self.axes, self.chosen, strict=True)
-        values = [f"{axis.name} = {name_of(axis.values[i])}" for axis, i in pairs]
-        score = name_of(self.trials.mean[self.trials.chosen])
-        text = f"chosen: {', '.join(values)} ({score})"
-        fits = len(text) + SYMBOL <= letters
-        return text if fits else f"chosen: {values[0]},\n{', '.join(values[1:])} ({score})"
-
-
-def _draw_curve(ax: Any, grid: _Grid, label: str) -> Any:
-    (scale,), (axis,), trials = grid.scales, grid.axes, grid.trials
-    at, index = scale.positions[grid.best >= 0], grid.best[grid.best >= 0]
-    mean, std = trials.mean[index], trials.std[index]
+def _draw_curve(ax: Any, surface: Surface, score: float, told: str) -> Any:
+    scale, (place,) = Scale.of(surface.values[0]), surface.chosen
+    mean, std = surface.scores, np.asarray(surface.spread)
+    known = np.isfinite(mean)
     if scale.kind == "category":
-        ax.errorbar(at, mean, std, fmt="o", color=BLUE, capsize=3, label="mean ± 1 std")
+        style = {"fmt": "o", "color": BLUE, "capsize": 3, "label": "mean ± 1 std"}
+        ax.errorbar(scale.positions[known], mean[known], std[known], **style)
         ax.set_xlim(-0.5, len(scale.values) - 0.5)
     else:
-        band(ax, at, mean, std, BLUE, "mean ± 1 std")
-    ring(ax, scale.positions[grid.chosen[0]], trials.mean[trials.chosen], grid.told())
+        band(ax, scale.positions[known], mean[known], std[known], BLUE, "mean ± 1 std")
+    ring(ax, scale.positions[place], score, told)
     clean(ax)
-    ax.set_ylabel(label, color=INK)
-    scale.apply(ax.xaxis, axis.name)
+    ax.set_ylabel(surface.scoring, color=INK)
+    scale.apply(ax.xaxis, surface.parameters[0])
     _tilt(ax, scale)
     ax.legend(frameon=False, labelcolor=INK)
     return ax
 
 
-def _draw_surface(ax: Any, grid: _Grid, label: str) -> Any:
-    # a random search fills few places of the grid of its values
-    draw = _draw_cells if (grid.best >= 0).mean() > 0.5 else _draw_dots
-    drawn = draw(ax, grid)
-    ax.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, labelcolor=INK,
-        borderpad=0.2, handletextpad=0.5, fontsize="small",
-    )  # fmt: skip
-    clean(ax, grid=None)
-    for side, scale, axis in zip((ax.xaxis, ax.yaxis), grid.scales, grid.axes, strict=True):
-        scale.apply(side, axis.name)
-    _tilt(ax, grid.scales[0])
-    clipped = bool(np.nanmin(grid.trials.mean) < drawn.norm.vmin)
-    colour_bar(ax, drawn, label, extend="min" if clipped else "neither")
-    return ax
-
-
-def _draw_cells(ax: Any, grid: _Grid) -> Any:
-    mean = grid.trials.mean
-    Z = np.ma.masked_array(mean[grid.best], grid.best < 0)
-    x_edges, y_edges = (s.edges() for s in grid.scales)
+def _draw_cells(ax: Any, surface: Surface, scales: list[Scale], darkest: float, told: str) -> Any:
+    Z = np.ma.masked_invalid(surface.scores)
+    x_edges, y_edges = (s.edges() for s in scales)
     ax.set_facecolor(EMPTY)
-    mesh = ax.pcolormesh(
-        x_edges, y_edges, Z.T, cmap=SURFACE, vmin=_darkest(mean), edgecolors="white",
-        linewidth=0.6,
-    )  # fmt: skip
-    i, j = grid.chosen
+    style = {"cmap": SURFACE, "edgecolors": "white", "linewidth": 0.6}
+    mesh = ax.pcolormesh(x_edges, y_edges, Z.T, vmin=darkest, **style)
+    i, j = surface.chosen
     ax.plot(
         x_edges[[i, i + 1, i + 1, i, i]], y_edges[[j, j, j + 1, j + 1, j]], color=ORANGE,
-        linewidth=2.6, label=grid.told(letters_across(ax)), zorder=5, clip_on=False,
+        linewidth=2.6, label=told, zorder=5, clip_on=False,
     )  # fmt: skip
     if Z.size <= MOST_NUMBERS:
-        _write(ax, mesh, Z, grid.scales)
+        _write(ax, mesh, Z, scales)
     return mesh
+
+
+def _draw_dots(ax: Any, surface: Surface, scales: list[Scale], darkest: float, told: str) -> Any:
+    tried = np.argwhere(np.isfinite(surface.scores))
+    scores = surface.scores[tuple(tried.T)]
+    x, y = (scale.positions[places] for scale, places in zip(scales, tried.T, strict=True))
+    order = np.argsort(scores)  # the best on top
+    i, j = surface.chosen
+    ring(ax, scales[0].positions[i], scales[1].positions[j], told)
+    style = {"cmap": SURFACE, "s": 46, "edgecolors": INK, "linewidths": 0.5}
+    return ax.scatter(x[order], y[order], c=scores[order], vmin=darkest, **style)
 
 
 def _write(ax: Any, mesh: Any, Z: np.ma.MaskedArray, scales: list[Scale]) -> None:
@@ -263,16 +251,6 @@ def _darkest(scores: np.ndarray) -> float:
     """Return where the colours begin: a few hopeless scores must not make all others look equal."""
     best, lower = np.nanmax(scores), np.nanquantile(scores, 0.25)
     return float(max(np.nanmin(scores), best - 2.0 * (best - lower)))
-
-
-def _draw_dots(ax: Any, grid: _Grid) -> Any:
-    x, y, mean = grid.positions(0), grid.positions(1), grid.trials.mean
-    order = np.argsort(np.nan_to_num(mean, nan=-np.inf))  # the best on top
-    ring(ax, x[grid.trials.chosen], y[grid.trials.chosen], grid.told(letters_across(ax)))
-    return ax.scatter(
-        x[order], y[order], c=mean[order], cmap=SURFACE, s=46, vmin=_darkest(mean),
-        edgecolors=INK, linewidths=0.5,
-    )  # fmt: skip
 
 
 def _tilt(ax: Any, scale: Scale) -> None:

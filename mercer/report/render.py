@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._words import percent, sentence
-from mercer.report.charts.frame import Frame, drawing, figure
-from mercer.report.charts.marks import dots, line
+from mercer.report.charts.frame import Frame, dots, drawing, figure, line
 from mercer.report.charts.scale import Bands, Linear
 from mercer.report.html import Markup, join, tag
 from mercer.report.page import Section, page

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._words import count, number, sentence
-from mercer.report.charts.frame import Frame, drawing, figure, legend
-from mercer.report.charts.marks import band, dots, line
+from mercer.report.charts.frame import Frame, band, dots, drawing, figure, legend, line
 from mercer.report.charts.scale import Linear, Log
 from mercer.report.html import Markup, tag
 from mercer.report.sections import classification, regression
