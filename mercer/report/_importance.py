@@ -38,7 +38,6 @@ def importances(
     rows: TableRows,
     answers: Answers,
     seconds: float,
-    seed: int,
     batch_rows: int = BATCH_ROWS,
 ) -> tuple[list[Importance], str]:
     """Shuffle one column after the other before the first step of the model.
@@ -46,7 +45,7 @@ def importances(
     Returns the columns, the most important first, and what was done in words.
     """
     _check(subject, rows, answers)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(answers.seed)
     columns, notes = _chosen(rows)
     limits, seconds = Limits.of(time_limit=seconds), max(seconds, 1e-9)
     pace = seconds_per_row(subject, rows, seconds)
@@ -57,7 +56,7 @@ def importances(
     losses = _losses(subject, rows, judge, batches, rng, limits)
     if len(losses) < len(columns):
         notes.append(f"time was up after {len(losses)} of {len(columns)} columns")
-    drops = judge.drops(np.array(losses).T, seed)
+    drops = judge.drops(np.array(losses).T)
     found = [Importance(rows.names[j], e) for j, e in zip(columns, drops, strict=False)]
     first = (
         f"how much the {NAMES[subject.task]} falls when a column is shuffled: mean of {REPEATS} "
@@ -137,11 +136,12 @@ class Judge:
             return ((self.answers.y - prediction) / self.unit) ** 2
         return (self.answers.y != prediction).astype(np.float64)
 
-    def drops(self, losses: np.ndarray, seed: int) -> list[Estimate]:
+    def drops(self, losses: np.ndarray) -> list[Estimate]:
         """Return how much the score falls for each column of losses, shape (n, columns)."""
         rise = losses - self.loss(self.answers.prediction)[:, None]
         lost, n = self._lost_r2 if self.answers.labels is None else self._lost_recall, len(rise)
-        drawn = Resampling(self.answers.strata, np.ones(n, np.intp), DRAWS, seed, rise.shape[1])
+        strata, seed = self.answers.strata, self.answers.seed
+        drawn = Resampling(strata, np.ones(n, np.intp), DRAWS, seed, rise.shape[1])
         low, high = percentiles(drawn.values(lambda w: lost(w, rise), np.ones(n)), 0.95)
         values = lost(np.ones((1, n)), rise)[0]
         return [Estimate(*map(float, e)) for e in zip(values, low, high, strict=True)]

@@ -19,6 +19,8 @@ from mercer.report._rows import TableRows
 from mercer.report._subject import Answers, Subject
 
 MOST_CELLS = 2e7  # of the table that the linear model is fitted to
+FEWEST_ROWS = 1000  # of it, however wide it is
+PROBE_ROWS = 20  # that are encoded to see how wide it is
 LINEAR = "linear model"
 
 Training = tuple[TableRows, np.ndarray]
@@ -108,7 +110,7 @@ def usual_rivals(
     own: Answers,
     train: Training | None,
     seconds: float,
-    seed: int,
+    most_cells: float = MOST_CELLS,
 ) -> tuple[dict[str, Answers], list[str]]:
     """Return the answers of a baseline and, with training rows, of a linear model; and words.
 
@@ -122,7 +124,7 @@ def usual_rivals(
     if subject.is_linear:
         return {name: first}, []
     try:
-        linear, words = _linear(subject, train, seconds, seed)
+        linear, words = _linear(subject, train, seconds, own.seed, most_cells)
     except LeftOutError as reason:
         return {name: first}, [f"no linear model to compare with: {reason}"]
     second = _answers(Subject(linear), subject.columns(rows.data), own)
@@ -133,17 +135,23 @@ def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
     return replace(Answers.of(rival, X, own.y), n_draws=own.n_draws, seed=own.seed)
 
 
-def _linear(subject: Subject, train: Training, seconds: float, seed: int) -> tuple[Any, list[str]]:
+def _linear(
+    subject: Subject, train: Training, seconds: float, seed: int, most_cells: float
+) -> tuple[Any, list[str]]:
     """Return the linear model on columns as the examined model encodes them, and words on it."""
     classes = subject.task == "classify"
     if subject.pairwise or subject.takes_objects:
         raise LeftOutError("the rows have no columns of numbers")
     if classes and len(np.unique(train[1])) < 2:
         raise LeftOutError("the training rows are of one class")
-    rows, y = _some(subject, train, np.random.default_rng(seed))
+    rows, y = train
     words = []
-    if len(y) < len(train[1]):
-        words.append(f"the linear model was fitted to {len(y):,} of the training rows")
+    width = _width(subject.columns(rows.take(np.arange(min(len(rows), PROBE_ROWS))).data))
+    most = max(int(most_cells / max(width, 1)), FEWEST_ROWS)
+    if len(rows) > most:
+        part = np.random.default_rng(seed).choice(len(rows), most, replace=False)
+        rows, y = rows.take(part), y[part]
+        words.append(f"the linear model was fitted to {most:,} of the training rows")
     X = subject.columns(rows.data)
     if not _is_table(X):
         raise LeftOutError("it needs finite numbers")
@@ -152,17 +160,6 @@ def _linear(subject: Subject, train: Training, seconds: float, seed: int) -> tup
     if told:
         words.append("the linear model stopped short of its optimum")
     return model, words
-
-
-def _some(subject: Subject, train: Training, rng: np.random.Generator) -> Training:
-    """Return the training rows, a random part of them if they are very many."""
-    rows, y = train
-    width = _width(subject.columns(rows.take(np.arange(min(len(rows), 20))).data))
-    most = max(int(MOST_CELLS / max(width, 1)), 1000)
-    if len(rows) <= most:
-        return train
-    part = rng.choice(len(rows), most, replace=False)
-    return rows.take(part), y[part]
 
 
 def _width(table: Any) -> int:

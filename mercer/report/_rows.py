@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import take
+from mercer._sklearn import _safe_indexing
 from mercer._words import short
-from mercer.report._subject import Subject
+from mercer.report._subject import Subject, one_column
 
 LONGEST_TEXT = 200
 
@@ -21,8 +21,8 @@ Shuffle = tuple[int, np.ndarray]
 class TableRows:
     """Rows as the model takes them, with names for the columns and numbers for the rows.
 
-    Here they are those of a two-dimensional array; a child knows how another container is cut
-    (`_cut`), what its cells and columns hold, and how columns are replaced (`_replaced`).
+    Here they are those of a two-dimensional array; a child knows what a cell of another container
+    holds (`_cell`) and how its columns are replaced (`_replaced`).
     """
 
     has_columns: ClassVar[bool] = True
@@ -35,7 +35,7 @@ class TableRows:
 
     def take(self, index: np.ndarray) -> Self:
         """Return some of the rows; they keep their numbers."""
-        return type(self)(self._cut(index), self.names, self.numbers[index])
+        return type(self)(_safe_indexing(self.data, index), self.names, self.numbers[index])
 
     def texts(self, row: int, columns: Sequence[int]) -> dict[str, str]:
         """Return what stands in these columns of a row, for people."""
@@ -48,21 +48,17 @@ class TableRows:
         sources: dict[int, np.ndarray] = {}
         for i, (column, order) in enumerate(shuffles):
             sources.setdefault(column, base.copy())[i * n : (i + 1) * n] = order
-        return self._replaced(self._cut(base), sources)
+        return self._replaced(_safe_indexing(self.data, base), sources)
 
     def spreads(self) -> np.ndarray:
         """Return the variance of each column; of a text that of its indicators, 1 − Σ p²."""
         return np.array([_spread(self._column(j)) for j in range(len(self.names))])
 
-    # ------------------------------------------------------------ of the container
-    def _cut(self, index: np.ndarray) -> Any:
-        return take(self.data, index)
+    def _column(self, column: int) -> Any:
+        return _safe_indexing(self.data, column, axis=1)
 
     def _cell(self, row: int, column: int) -> Any:
         return self.data[row, column]
-
-    def _column(self, column: int) -> Any:
-        return self.data[:, column]
 
     def _replaced(self, copies: Any, sources: dict[int, np.ndarray]) -> Any:
         """Return copies whose columns hold the values of other rows."""
@@ -95,14 +91,8 @@ class SparseTableRows(TableRows):
 class PandasRows(TableRows):
     """Rows of a pandas DataFrame."""
 
-    def _cut(self, index: np.ndarray) -> Any:
-        return self.data.iloc[index]
-
     def _cell(self, row: int, column: int) -> Any:
         return self.data.iat[row, column]
-
-    def _column(self, column: int) -> Any:
-        return self.data.iloc[:, column]
 
     def _replaced(self, copies: Any, sources: dict[int, np.ndarray]) -> Any:
         copies = copies.reset_index(drop=True)
@@ -172,9 +162,7 @@ def rows_and_targets(
 ) -> tuple[TableRows, np.ndarray, list[str]]:
     """Return the rows that have a target, their targets, and sentences about the others."""
     rows = as_rows(X, names=subject.column_names, objects=subject.takes_objects)
-    targets = np.asarray(y)
-    if targets.ndim == 2 and targets.shape[1] == 1:
-        targets = targets[:, 0]
+    targets = one_column(y)
     if targets.ndim != 1:
         raise ValueError(
             f"{name} must be one target for each row, shape (n,); got shape {targets.shape}"

@@ -111,15 +111,7 @@ def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple
 
 # ---------------------------------------------------------------- how far ahead
 def lead(own: Answers, rival: Answers, key: str) -> Estimate | None:
-    """Return the score of a model less that of its rival; None where that is not known.
-
-    Parameters
-    ----------
-    own, rival : Answers
-        Answers to the same rows.
-    key : str
-        "accuracy", "uar", "f1" or "auc" of classes, "r2", "rmse" or "mae" of numbers.
-    """
+    """Return the score of a model less that of its rival on the same rows; None: not known."""
     if key == "auc":  # every row has its place in the order
         found, decisive = _lead_of_areas(own.evaluation, rival.evaluation), len(own.y)
     else:

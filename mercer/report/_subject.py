@@ -122,9 +122,7 @@ class Subject:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return a prediction for each row, shape (n,)."""
-        prediction = np.asarray(self.model.predict(X))
-        if prediction.ndim == 2 and prediction.shape[1] == 1:
-            prediction = prediction[:, 0]
+        prediction = one_column(self.model.predict(X))
         if prediction.ndim != 1:
             raise ValueError(
                 f"a report is of one target; the model predicts {prediction.shape[1]}: fit and "
@@ -146,6 +144,12 @@ class Subject:
         fits = values.shape[1:] == (K,) or (values.ndim == 1 and K == 2)
         probabilities = hasattr(self.model, "predict_proba")
         return values if fits and (probabilities or not of_pairs) else None
+
+
+def one_column(values: Any) -> np.ndarray:
+    """Return an array; a table of one column is that column."""
+    array = np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _through(encoders: Iterable[Any], X: Any) -> Any:

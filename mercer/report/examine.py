@@ -178,7 +178,7 @@ class _Work:
         seen, seed = (self.subject, self.rows, self.answers), self.answers.seed
         scores = self._scores(rivals)
         columns, words = self._try(
-            "columns", lambda: importances(*seen, self._share("columns"), seed)
+            "columns", lambda: importances(*seen, self._share("columns"))
         ) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
         cases = case_tables(self.answers, self.rows, shown)
@@ -207,8 +207,7 @@ class _Work:
     def _scores(self, models: Mapping[str, Any] | None) -> list[Score]:
         seen = (self.subject, self.rows, self.answers)
         if models is None:
-            seconds = self._share("linear model")
-            rivals, words = usual_rivals(*seen, self.train, seconds, self.answers.seed)
+            rivals, words = usual_rivals(*seen, self.train, self._share("linear model"))
         else:
             rivals, words = given_rivals(models, *seen), []
         scores, missing = score_cards(self.answers, rivals)

@@ -82,7 +82,7 @@ def test_drops_are_mean_differences_of_scores(classes):
     judge = Judge(Answers.of(subject, X, y))
     columns, rng = np.arange(6), np.random.default_rng(3)
     losses = _importance._losses(subject, rows, judge, [columns[:4], columns[4:]], rng, Limits())
-    drops = [drop.value for drop in judge.drops(np.array(losses).T, 0)]
+    drops = [drop.value for drop in judge.drops(np.array(losses).T)]
 
     score, rng = (balanced_accuracy_score if classes else r2_score), np.random.default_rng(3)
     orders = [rng.permutation(120) for _ in range(_importance.REPEATS)]
@@ -159,7 +159,7 @@ def test_out_of_time_the_columns_so_far_are_kept():
     model, X, y = wide(10)
     subject, rows = Subject.of(model), as_rows(X)
     answers = Answers.of(subject, X, y)
-    found, words = importances(subject, rows, answers, 0.0, seed=0, batch_rows=1)
+    found, words = importances(subject, rows, answers, 0.0, batch_rows=1)
     assert len(found) == 1
     assert "time was up after 1 of 10 columns" in words
     assert f"{_importance.LEAST_ROWS} rows" in words

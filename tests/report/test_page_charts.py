@@ -17,9 +17,9 @@ from mercer.report.charts.frame import Frame, bars, line, path, thinned
 from mercer.report.charts.intervals import axis_around, strip
 from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale
 from mercer.report.sections import classification, regression, tuning
-from mercer.report.sections.done import OPEN, what_was_done
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
+from mercer.report.sections.texts import OPEN_SENTENCES, what_was_done
 from mercer.report.study import Estimate, Score, Surface
 from mercer.report.wording import aligned, distinct
 from tests.report import samples
@@ -349,6 +349,6 @@ def test_few_sentences_are_shown_and_the_others_folded():
     told = [f"sentence {i}" for i in range(9)]
     text = what_was_done({"The columns": told, "The test": told[:4]}, {})
     shown, folded = text.split("<summary>6 more</summary>")
-    assert shown.count("<li>") == OPEN
+    assert shown.count("<li>") == OPEN_SENTENCES
     assert folded.count("<li>") == 6 + 4  # a fold for a single sentence would save nothing
     assert what_was_done({}, {}) is None

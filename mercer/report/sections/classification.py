@@ -21,8 +21,7 @@ from mercer.report.charts.frame import (
     whiskers,
 )  # fmt: skip
 from mercer.report.charts.scale import Linear
-from mercer.report.html import Markup, tag
-from mercer.report.page import card, scroller, stack, switch, table
+from mercer.report.html import Markup, card, scroller, stack, switch, table, tag
 
 BOTH = 6  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this have smaller cells

@@ -9,8 +9,7 @@ import numpy as np
 from mercer._words import count, number, percent
 from mercer.report.charts.frame import Frame, bars, chart, dots, guide, line, thinned
 from mercer.report.charts.scale import LARGEST, Linear, nice
-from mercer.report.html import Markup
-from mercer.report.page import card, table
+from mercer.report.html import Markup, card, table
 
 MOST_POINTS = 1000
 BINS = (12, 60)  # at least and at most, for the spread of the residuals

@@ -11,8 +11,7 @@ from mercer.cv_results import is_number
 from mercer.plot.records import Surface
 from mercer.report.charts.frame import Frame, chart, dot, dots, line, ring
 from mercer.report.charts.scale import Bands, Linear, parameter_scale
-from mercer.report.html import Markup, join, tag
-from mercer.report.page import card, table
+from mercer.report.html import Markup, card, join, table, tag
 from mercer.report.wording import aligned
 
 FULL = 0.5  # a grid of which less was tried is drawn as points
