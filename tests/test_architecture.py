@@ -40,6 +40,7 @@ LEVELS = {
     "distances": 3,
     "feature_space": 3,
     "_estimator": 4,
+    "cv_results": 4,
     "optimize": 4,
     "solvers": 4,
     "testing": 4,

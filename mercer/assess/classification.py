@@ -18,14 +18,11 @@ from mercer.assess.bootstrap import (
     number,
     percentiles,
 )
-from mercer.assess.calibration import (
-    Calibration,
-    Reliability,
-    are_probabilities,
-    squared_gaps,
-)
-from mercer.assess.ranking import Ranking, Roc, roc_curve
-from mercer.plot import assessment as pictures
+from mercer.assess.calibration import Reliability, are_probabilities, squared_gaps
+from mercer.assess.ranking import Ranking
+from mercer.plot import classes as pictures
+from mercer.plot._axes import row_of_axes
+from mercer.plot.records import Calibration, Confusion, Roc
 
 SHOWN_CLASSES = 12  # tables of more classes would not be read
 CHEAP_DRAWS = 1e7  # values drawn for an interval that is printed without being asked for
@@ -54,9 +51,7 @@ class Answers:
     # ------------------------------------------------------------ the matrix
     def confusion(self) -> np.ndarray:
         """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
-        cells = self.truth * self.n_labels + self.predicted
-        sums = np.bincount(cells, self.weight, self.n_labels**2)
-        return sums.reshape(self.n_labels, self.n_labels)
+        return Confusion.of(self.truth, self.predicted, range(self.n_labels), self.weight).matrix
 
     @cached_property
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -91,7 +86,7 @@ class Answers:
         """Return the curve of each column of scores."""
         assert self.scores is not None
         columns = zip(self.scores.T, self.targets.T, strict=True)
-        return tuple(roc_curve(score, own, self.shares) for score, own in columns)
+        return tuple(Roc.of(score, own, self.shares) for score, own in columns)
 
     @cached_property
     def score_statistics(self) -> dict[str, Statistic]:
@@ -285,7 +280,7 @@ class ClassificationEvaluation(Drawn):
         array of matplotlib Axes
         """
         count = 1 + (self.roc is not None) + (self.calibration is not None)
-        axes = pictures.row_of_axes(count, axes)
+        axes = row_of_axes(count, axes)
         pictures.confusion(self.confusion, self.labels, ax=axes[0])
         if self.roc is not None:
             pictures.roc(self._curves(), ax=axes[1])

@@ -15,8 +15,9 @@ from mercer.assess.bootstrap import (
     number,
     percentiles,
 )
-from mercer.assess.rates import ratio
-from mercer.plot import assessment as pictures
+from mercer.plot import numbers as pictures
+from mercer.plot._axes import row_of_axes
+from mercer.plot.records import ratio
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 CHEAP_DRAWS = 3e7  # values drawn for an interval that is printed without being asked for
@@ -176,7 +177,7 @@ class RegressionEvaluation(Drawn):
         -------
         array of matplotlib Axes
         """
-        axes = pictures.row_of_axes(2, axes)
+        axes = row_of_axes(2, axes)
         pictures.predictions(self._answers.prediction, self._answers.y, ax=axes[0])
         pictures.residuals(self._answers.prediction, self.residuals, ax=axes[1])
         return axes

@@ -21,14 +21,12 @@ from mercer._limits import Limits
 from mercer._words import count
 from mercer.report._budget import LeftOutError, affordable_rows
 from mercer.report._cases import case_tables, support_table
-from mercer.report._cloud import cloud_of
-from mercer.report._curve import curve_of
 from mercer.report._importance import importances
+from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, rows_and_targets
 from mercer.report._scores import score_cards
 from mercer.report._subject import Answers, Subject
-from mercer.report._surface import surface_of
 from mercer.report.proofs import explain
 from mercer.report.study import Curve, Importance, Score, Study, Surface
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._words import count, number, percent, sentence
-from mercer.report.charts.frame import Frame, drawing, figure, legend
-from mercer.report.charts.marks import band, dots, line
+from mercer.report.charts.frame import Frame, band, dots, drawing, figure, legend, line
 from mercer.report.charts.scale import Bands, Linear, Log
 from mercer.report.html import Markup, Section, join, page, tag
 from mercer.report.sections import classification, regression

@@ -1,4 +1,4 @@
-"""The picture of predicted numbers: against the truth, or what is left of it."""
+"""Pictures of predicted numbers: against the truth, and what is left of it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,45 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.plot import assessment as draw
-from mercer.plot.displays.base import Display, check_regressor, numbers
+from mercer.plot._axes import BLUE, ORANGE, SIDE, axes_for, clean, name_axes
+from mercer.plot._display import Display, check_kind, documented, numbers
+
+KINDS = ("actual_vs_predicted", "residual_vs_predicted")
+
+
+@documented
+def predictions(prediction: Any, y: Any, *, ax: Any = None) -> Any:
+    """Draw targets against predictions; what is right lies on the line.
+
+    Parameters
+    ----------
+    prediction, y : array of shape (n,)
+        What was predicted, and the truth.
+    """
+    ax = axes_for(ax, SIDE)
+    low, high = min(np.min(prediction), np.min(y)), max(np.max(prediction), np.max(y))
+    ax.plot([low, high], [low, high], color=ORANGE, linewidth=1.2)
+    return _draw_dots(ax, prediction, y, "true", grid="both")
+
+
+@documented
+def residuals(prediction: Any, residual: Any, *, ax: Any = None) -> Any:
+    """Draw residuals against predictions: a pattern is what the model has missed.
+
+    Parameters
+    ----------
+    prediction, residual : array of shape (n,)
+        What was predicted, and the truth less that.
+    """
+    ax = axes_for(ax, SIDE)
+    ax.axhline(0.0, color=ORANGE, linewidth=1.2)
+    return _draw_dots(ax, prediction, residual, "true − predicted", grid="y")
+
+
+def _draw_dots(ax: Any, prediction: Any, heights: Any, what: str, grid: str) -> Any:
+    ax.plot(prediction, heights, linestyle="none", marker="o", markersize=3, alpha=0.5, color=BLUE)
+    clean(ax, grid)
+    return name_axes(ax, "predicted", what)
 
 
 @dataclass(eq=False, repr=False)
@@ -21,11 +58,6 @@ class PredictionDisplay(Display):
         The truth and what was predicted.
     kind : {"actual_vs_predicted", "residual_vs_predicted"}
         Which of the two is drawn.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn last.
 
     Examples
     --------
@@ -40,9 +72,8 @@ class PredictionDisplay(Display):
     kind: str = "actual_vs_predicted"
 
     def __post_init__(self) -> None:
-        kinds = ("actual_vs_predicted", "residual_vs_predicted")
-        if self.kind not in kinds:
-            raise ValueError(f"kind must be one of {kinds}; got {self.kind!r}")
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}; got {self.kind!r}")
 
     @classmethod
     def from_estimator(
@@ -58,14 +89,8 @@ class PredictionDisplay(Display):
             Rows and their values.
         kind : {"actual_vs_predicted", "residual_vs_predicted"}
             What is drawn.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        PredictionDisplay
         """
-        check_regressor(model)
+        check_kind(model, "regressor")
         return cls.from_predictions(y, model.predict(X), kind=kind, ax=ax)
 
     @classmethod
@@ -78,12 +103,8 @@ class PredictionDisplay(Display):
         ----------
         y, prediction : array of shape (n,)
             The truth and what was predicted.
-        kind, ax
-            As in ``from_estimator``.
-
-        Returns
-        -------
-        PredictionDisplay
+        kind : {"actual_vs_predicted", "residual_vs_predicted"}
+            What is drawn.
         """
         y = numbers(y, "y")
         return cls(y, numbers(prediction, "prediction", len(y)), kind).plot(ax)
@@ -95,5 +116,5 @@ class PredictionDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         if self.kind == "actual_vs_predicted":
-            return draw.predictions(self.prediction, self.y, ax=ax)
-        return draw.residuals(self.prediction, self.residuals, ax=ax)
+            return predictions(self.prediction, self.y, ax=ax)
+        return residuals(self.prediction, self.residuals, ax=ax)

@@ -1,4 +1,4 @@
-"""The plane of two columns of a table: where its rows lie, and rows at any point of it."""
+"""The plane of two columns of a table: rows at any point of it, and what a model says there."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
+
+from mercer.plot._display import codes_of, last_step
 
 MARGIN = 0.08  # of the range of the rows, on each side
-CELLS = 4_000_000  # of the tables that a model is asked about at once
+MOST_CELLS = 4_000_000  # of the tables that a model is asked about at once
+METHODS = ("auto", "predict_proba", "decision_function", "predict")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +70,11 @@ class Plane:
         u, v = (_around(side, n) for side in self.points.T)
         return u, v
 
-    def ask(self, model: Callable[[Any], Any], points: np.ndarray) -> np.ndarray:
+    def ask(
+        self, model: Callable[[Any], Any], points: np.ndarray, most_cells: int = MOST_CELLS
+    ) -> np.ndarray:
         """Return what a function of rows says at points of the plane."""
-        rows, step = self._rows(), max(1, CELLS // len(self.names))
+        rows, step = self._rows(), max(1, most_cells // len(self.names))
         parts = (rows(points[i : i + step]) for i in range(0, len(points), step))
         return np.concatenate([np.asarray(model(part)) for part in parts])
 
@@ -193,3 +199,113 @@ def _around(values: np.ndarray, n: int) -> np.ndarray:
     low, high = np.nanmin(values), np.nanmax(values)
     pad = MARGIN * (high - low) or max(abs(high), 1.0) / 2  # a constant column has no range
     return np.linspace(low - pad, high + pad, n)
+
+
+# ---------------------------------------------------------------- what the model says
+class Said(NamedTuple):
+    """What a model says on a grid.
+
+    ``response`` has the shape (len(v), len(u)), or a third axis for several classes; ``codes`` are
+    the predicted classes, as places in ``classes`` (None for values).
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    response: np.ndarray
+    kind: str  # "probability", "margin", "decision", "class", "outlier" or "value"
+    codes: np.ndarray | None = None
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A model and the grid that it is asked about."""
+
+    model: Any
+    X: Any
+    plane: Plane
+    n: int
+
+    def said(self, method: str) -> tuple[Said, np.ndarray | None]:
+        """Return what the model says, and its classes."""
+        u, v = self.plane.axes(self.n)
+        if is_regressor(self.model):
+            return Said(u, v, self._values(), "value"), None
+        predicted = self._on_grid("predict")
+        classes = _classes(self.model, predicted, self.X)
+        codes = codes_of(predicted.ravel(), classes, "the prediction").reshape(predicted.shape)
+        response, kind = self._response(method, codes)
+        names = _class_names(self.model, classes)
+        return Said(u, v, response, kind, codes, names), classes
+
+    def _response(self, method: str, codes: np.ndarray) -> tuple[np.ndarray, str]:
+        if is_outlier_detector(self.model):
+            return self._on_grid("decision_function"), "outlier"
+        margins = _has_margins(self.model)
+        method = _chosen(self.model, margins) if method == "auto" else method
+        if not hasattr(self.model, method):
+            raise TypeError(
+                f"response_method is {method!r}, which {type(self.model).__name__} does not have"
+            )
+        if method == "predict":
+            return codes.astype(np.float64), "class"
+        response = self._on_grid(method)
+        if response.ndim == 3 and response.shape[2] == 2:  # of two classes one says it all
+            response = response[:, :, 1] - (0 if method == "predict_proba" else response[:, :, 0])
+        if method == "predict_proba":
+            return response, "probability"
+        return response, "margin" if margins and response.ndim == 2 else "decision"
+
+    def _values(self) -> np.ndarray:
+        values = self._on_grid("predict").astype(np.float64)
+        if values.ndim == 3 and values.shape[2] == 1:
+            values = values[:, :, 0]
+        if values.ndim != 2:
+            raise ValueError(
+                f"model must predict one value for each row; it predicts {values.shape[2]}"
+            )
+        return values
+
+    def _on_grid(self, method: str) -> np.ndarray:
+        """Return answers of shape (n, n) or (n, n, K), rows of the grid going up."""
+        u, v = (side.ravel() for side in np.meshgrid(*self.plane.axes(self.n)))
+        answers = self.plane.ask(getattr(self.model, method), np.column_stack([u, v]))
+        return answers.reshape(self.n, self.n, *answers.shape[1:])
+
+
+def _has_margins(model: Any) -> bool:
+    """Tell whether f = ±1 means something: the loss is the hinge."""
+    step = last_step(model)
+    hinge = getattr(step, "loss", None) in ("hinge", "squared_hinge")
+    return hinge or hasattr(step, "n_support_") or hasattr(step, "margin_")
+
+
+def _chosen(model: Any, margins: bool) -> str:
+    if margins and hasattr(model, "decision_function"):
+        return "decision_function"
+    return next(method for method in METHODS[1:] if hasattr(model, method))
+
+
+def _classes(model: Any, predicted: np.ndarray, X: Any) -> np.ndarray:
+    """Return the classes, and after them answers that are none, such as a reject."""
+    if predicted.ndim != 2:
+        raise ValueError(f"model must predict one class for each row; it predicts {predicted[0]}")
+    if is_outlier_detector(model):
+        return np.array([-1, 1])
+    known = getattr(model, "classes_", None) if is_classifier(model) else None
+    if known is None and not (is_clusterer(model) or predicted.dtype.kind in "iu"):
+        raise TypeError(
+            "model must be a classifier, a regressor, a one-class machine or a clustering; got "
+            f"{type(model).__name__}"
+        )
+    found = np.unique(predicted)
+    if known is None:  # clusters: one of them may have rows, but no point of the grid
+        return np.union1d(found, model.predict(X))
+    known = np.asarray(known)
+    return np.concatenate([known, found[~np.isin(found, known)]])
+
+
+def _class_names(model: Any, classes: np.ndarray) -> tuple[str, ...]:
+    if is_outlier_detector(model):
+        return "outlier", "inlier"
+    return tuple(str(label) for label in classes.tolist())
