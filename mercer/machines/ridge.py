@@ -255,6 +255,9 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        values = self._values(X)
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
         codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]
