@@ -102,8 +102,8 @@ class Trials:
         Of the test scores over the folds; NaN where a trial was not scored on all folds.
     rounds, rows : array of int of shape (n_trials,)
         The round (0 in a search of one round), and on how many rows it was (0 if not told).
-    n_folds : int
-        How many test scores a mean is of.
+    folds : array of int of shape (n_trials,)
+        How many test scores a mean is of: rounds may differ in it.
     metric : str
         The name of the score in the table.
     chosen : int
@@ -128,7 +128,7 @@ class Trials:
     std: np.ndarray
     rounds: np.ndarray
     rows: np.ndarray
-    n_folds: int
+    folds: np.ndarray
     metric: str
     chosen: int
     numbers: np.ndarray
@@ -148,21 +148,36 @@ class Trials:
         """Read a table of results."""
         params = [dict(point) for point in results["params"]]
         nothing = np.zeros(len(params), dtype=np.intp)
-        folds = [k for k in results if k.startswith("split") and k.endswith(f"_test_{metric}")]
+        splits = [k for k in results if k.startswith("split") and k.endswith(f"_test_{metric}")]
+        scored = [~np.isnan(np.asarray(results[k], np.float64)) for k in splits]
         return cls(
             params,
             np.asarray(results[f"mean_test_{metric}"], np.float64),
             np.asarray(results[f"std_test_{metric}"], np.float64),
             np.asarray(results.get("iter", nothing)),
             np.asarray(results.get("n_resources", nothing)),
-            len(folds),
+            np.array(scored).sum(axis=0) if splits else nothing,
             metric,
             int(chosen),
             np.arange(len(params)),
         )
 
+    @classmethod
+    def scored(cls, params: Sequence[Mapping[str, Any]], scores: np.ndarray) -> Trials:
+        """Make the trials of one round from scores of shape (n_trials, n_folds)."""
+        columns = {f"split{k}_test_score": column for k, column in enumerate(scores.T)}
+        mean, std = scores.mean(axis=1), scores.std(axis=1)
+        return cls.read(
+            {"params": params, "mean_test_score": mean, "std_test_score": std, **columns}
+        )
+
     def __len__(self) -> int:
         return len(self.params)
+
+    @property
+    def n_folds(self) -> int:
+        """How many test scores a mean is of, at most."""
+        return int(self.folds.max(initial=0))
 
     @property
     def complete(self) -> np.ndarray:
@@ -186,6 +201,7 @@ class Trials:
             std=self.std[places],
             rounds=self.rounds[places],
             rows=self.rows[places],
+            folds=self.folds[places],
             chosen=int(found[0]) if len(found) else -1,
             numbers=self.numbers[places],
         )

@@ -252,4 +252,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        return labels_of(self._values(X), self.classes_)
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
+        return labels_of(values, self.classes_)

@@ -5,30 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from mercer._array import parse_memory
-from mercer._sklearn import _check_method_params, _num_samples, _safe_indexing
+from mercer._sklearn import _check_method_params, _safe_indexing
 from mercer.kernels import Kernel, as_kernel
-from mercer.select.job import Cell, Job
-from mercer.select.params import with_params
-from mercer.select.plan import COPIES, Kernels, is_pairwise, why_plain, why_too_large
-from mercer.select.registry import route_of
-from mercer.select.routes import Candidate, Fold, Outcome
+from mercer.select.job import Cell, Fold, Job, with_params
+from mercer.select.paths import route_of
+from mercer.select.progress import in_turns
+from mercer.select.routes import Candidate, failures
 from mercer.select.scoring import Scoring, sees_only_answers
-from mercer.select.shared_run import SharedRun
-from mercer.select.turns import in_turns
+from mercer.select.shared import (
+    Kernels,
+    SharedRun,
+    is_pairwise,
+    memory_of,
+    why_plain,
+    why_too_large,
+)
 
-
-class _Setting(NamedTuple):
-    """One setting of the steps before the last, and what is tried of the last step with it."""
-
-    params: dict[str, Any]
-    candidates: list[Candidate]
+Params = dict[str, Any]
 
 
 def why_plain_pipeline(job: Job) -> str:
@@ -47,7 +47,7 @@ def why_plain_pipeline(job: Job) -> str:
     kernels = [last._given_kernel(), *_kernels_of(job, name)]
     if any(kernel.domain != "vectors" or is_pairwise(kernel) for kernel in kernels):
         return "the last step has a kernel that does not read vectors"
-    return why_too_large(job, last)
+    return why_too_large(job)
 
 
 def _kernels_of(job: Job, name: str) -> Iterator[Kernel]:
@@ -66,72 +66,67 @@ class PipelineRun:
     def __init__(self, job: Job):
         self.job, self.prefix = job, f"{job.estimator.steps[-1][0]}__"
         self.scoring = Scoring(job)
-        needed = (COPIES * len(job.folds) + 2) * 8 * _num_samples(job.X) ** 2
-        self.fits_together = needed <= parse_memory(job.memory)
+        self.fits_together = memory_of(job, len(job.folds)) <= parse_memory(job.memory)
 
     def cells(self) -> Iterator[Cell]:
         """Yield (candidate, fold, result) of every fit until the time is over."""
-        for setting in self._settings():
-            folds = [self._fold_cells(setting, fold) for fold in self.job.folds]
+        for params, candidates in self._by_earlier_steps():
+            folds = [self._fold_cells(params, candidates, fold) for fold in self.job.folds]
             if self.fits_together:  # candidate by candidate, so that an early end leaves some
                 yield from in_turns(folds)
             else:
                 for cells in folds:
                     yield from cells
 
-    def _settings(self) -> list[_Setting]:
-        found: list[_Setting] = []
+    def _by_earlier_steps(self) -> list[tuple[Params, list[Candidate]]]:
+        """Return the settings of the earlier steps, each with what is tried of the last step."""
+        found: list[tuple[Params, list[Candidate]]] = []
         for number, params in enumerate(self.job.candidates):
             mine = {k: v for k, v in params.items() if not k.startswith(self.prefix)}
             rest = {k.removeprefix(self.prefix): v for k, v in params.items() if k not in mine}
-            same = next((s for s in found if _same(s.params, mine)), None)
+            same = next((candidates for other, candidates in found if _same(other, mine)), None)
             if same is None:
-                same = _Setting(mine, [])
-                found.append(same)
-            same.candidates.append(Candidate(number, rest))
+                found.append((mine, [Candidate(number, rest)]))
+            else:
+                same.append(Candidate(number, rest))
         return found
 
-    def _fold_cells(self, setting: _Setting, fold: Fold) -> Iterator[Cell]:
+    def _fold_cells(
+        self, params: Params, candidates: list[Candidate], fold: Fold
+    ) -> Iterator[Cell]:
         if self.job.expired:
             return
         start = time.perf_counter()
         try:
-            job = self._last_step(setting, fold)
+            job = self._last_step(params, candidates, fold)
             kernels = Kernels(job)
             why = why_plain(job, kernels)
             if why:
                 raise ValueError(why)
         except Exception as error:
-            yield from self._failures(setting, fold, error)
+            for outcome in failures(candidates, [fold], error):
+                yield outcome.candidate, fold.number, self.scoring.result(outcome)
             return
-        share = (time.perf_counter() - start) / len(setting.candidates)
-        for candidate, _, result in SharedRun(job, kernels).cells():
+        share = (time.perf_counter() - start) / len(candidates)
+        for place, _, result in SharedRun(job, kernels).cells():
             result["fit_time"] += share
-            yield setting.candidates[candidate].number, fold.number, result
+            yield candidates[place].number, fold.number, result
 
-    def _failures(self, setting: _Setting, fold: Fold, error: Exception) -> Iterator[Cell]:
-        for candidate in setting.candidates:
-            outcome = Outcome(candidate.number, fold.number, None, 0.0, error)
-            yield candidate.number, fold.number, self.scoring.result(outcome)
-
-    def _last_step(self, setting: _Setting, fold: Fold) -> Job:
+    def _last_step(self, params: Params, candidates: list[Candidate], fold: Fold) -> Job:
         """Return the job of the last step on the transformed rows of a fold."""
         job, order = self.job, np.concatenate([fold.train, fold.test])
         n_train = len(fold.train)
         fit_params = {k.removeprefix(self.prefix): v for k, v in job.fit_params.items()}
-        cut = {
-            "fit_params": _check_method_params(job.X, params=fit_params, indices=order),
-            "score_params": _check_method_params(job.X, params=job.score_params, indices=order),
-        }
-        pipeline = with_params(job.estimator, setting.params)
+        pipeline = with_params(job.estimator, params)
         return replace(
             job,
             estimator=pipeline.steps[-1][1],
             X=self._transformed(pipeline, fold),
             y=None if job.y is None else _safe_indexing(job.y, order),
-            candidates=[candidate.params for candidate in setting.candidates],
+            candidates=[candidate.params for candidate in candidates],
             folds=[Fold(0, np.arange(n_train), np.arange(n_train, len(order)))],
-            **cut,
+            fit_params=_check_method_params(job.X, params=fit_params, indices=order),
+            score_params=_check_method_params(job.X, params=job.score_params, indices=order),
         )
 
     def _transformed(self, pipeline: Any, fold: Fold) -> Any:
@@ -149,7 +144,7 @@ class PipelineRun:
         return np.vstack(parts)
 
 
-def _same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+def _same(a: Params, b: Params) -> bool:
     """Whether two settings are the same objects or equal plain values."""
     return a.keys() == b.keys() and all(
         a[k] is b[k] or (isinstance(a[k], (int, float, str)) and a[k] == b[k]) for k in a
