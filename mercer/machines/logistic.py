@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from mercer._sklearn import StrOptions
 from mercer.losses import Logistic, Risk, ScalarRisk, SoftmaxRisk
-from mercer.losses.softmax import log_probabilities
+from mercer.losses.risk import log_probabilities
 from mercer.machines._margin import (
     RiskEstimator,
     labels_of,

@@ -16,7 +16,7 @@ from mercer.kernels.sample import Sample
 from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
 from mercer.result import Solution
 from mercer.solvers import solve_ridge
-from mercer.solvers.ridge_loo import LooErrors, solve_ridge_loo
+from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 
 
@@ -60,7 +60,7 @@ class RidgeEstimator(KernelEstimator):
         self.X_fit_ = sample.data
         self.dual_coef_ = alpha[:, 0] if flat else alpha
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
-        self._errors = solution.state
+        self._errors = solution.errors if isinstance(solution, LooSolution) else None
         self.lam_ = float(self.lam) if self._errors is None else self._errors.best
         self.lams_ = np.array([self.lam_]) if self._errors is None else self._errors.lams
         self._accept(solution)
@@ -107,7 +107,7 @@ class RidgeEstimator(KernelEstimator):
         alpha = self.dual_coef_.reshape(len(self._weight), -1)[used]
         Y = K @ alpha + (self.lam_ / weight)[:, None] * alpha + self.intercept_
         offset = self.fit_intercept
-        return solve_ridge_loo(K, Y, weight, np.array([self.lam_]), fit_intercept=offset).state
+        return solve_ridge_loo(K, Y, weight, np.array([self.lam_]), fit_intercept=offset).errors
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) + b for new rows."""
@@ -252,4 +252,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        return labels_of(self._values(X), self.classes_)
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
+        return labels_of(values, self.classes_)

@@ -154,7 +154,10 @@ class SVC(ClassifierMixin, MarginClassifier):
         Of several classes: a column for each class, or for each pair i < j (positive for i) with
         ``decision_function_shape="ovo"``.
         """
-        values = self._raw_decision(X)
+        return self._shaped(self._raw_decision(X))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Return decision values of all problems in the shape that is asked for."""
         if len(self.classes_) == 2:
             return values[:, 0]
         if self._by_pairs and self.decision_function_shape == "ovr":
@@ -164,7 +167,11 @@ class SVC(ClassifierMixin, MarginClassifier):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
         check_is_fitted(self)
-        return self.classes_[self._codes(self._raw_decision(X))]
+        return self._labels(self._raw_decision(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values of all problems stand for."""
+        return self.classes_[self._codes(values)]
 
     def _codes(self, values: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 2:

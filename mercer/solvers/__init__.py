@@ -5,6 +5,7 @@ from mercer.gram import SINGLE_RANGE
 from mercer.solvers.dense import DenseMatrix
 from mercer.solvers.dual_coordinate import solve_dual_coordinate
 from mercer.solvers.eigen import (
+    EigenSolution,
     fix_signs,
     pencil_eigenpairs,
     smallest_eigenpairs,
@@ -18,6 +19,7 @@ from mercer.solvers.smo import SmoState
 __all__ = [
     "SINGLE_RANGE",
     "DenseMatrix",
+    "EigenSolution",
     "Limits",
     "MarginSolution",
     "SmoState",
