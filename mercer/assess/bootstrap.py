@@ -127,7 +127,7 @@ class Drawn(Tabulated):
         value = getattr(self, name)
         if not with_interval or value != value:
             return number(value)
-        return with_ends(value, lambda: percentiles(self.draws(name), 0.95))
+        return with_ends(value, percentiles(self.draws(name), 0.95))
 
 
 def number(value: Any) -> str:
@@ -135,7 +135,6 @@ def number(value: Any) -> str:
     return "0/0" if value != value else f"{float(value):.4g}"
 
 
-def with_ends(value: float, interval: Callable[[], tuple[float, float]]) -> str:
+def with_ends(value: float, interval: Interval) -> str:
     """Return a value and its interval."""
-    low, high = interval()
-    return f"{number(value)}  ({number(low)} … {number(high)})"
+    return f"{number(value)}  ({number(interval.low)} … {number(interval.high)})"

@@ -162,7 +162,7 @@ class GeneralizationGap(Tabulated):
         yield "training error", number(self.train_error)
         yield "test error", number(self.test_error)
         drawn = self.train.n_bootstrap > 0
-        yield "gap", with_ends(self.gap, self.interval) if drawn else number(self.gap)
+        yield "gap", with_ends(self.gap, self.interval()) if drawn else number(self.gap)
 
     def _about(self) -> str:
         return f"{self.loss} loss, {self.train.n_rows} and {self.test.n_rows} rows"

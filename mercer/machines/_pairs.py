@@ -21,8 +21,8 @@ from mercer.solvers import solve_margin
 Pairs = list[tuple[int, int]]
 
 FOLDS = 5
-ENOUGH = 2000  # held-out values of a problem that two slopes are fitted to: no more folds than that
-SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
+HELD_OUT_VALUES = 2000  # of a problem are enough for two slopes: no more folds than that
+LOG_SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
 def store_pair(
@@ -90,7 +90,7 @@ def held_out_values(
 
 
 def _folds_needed(n: int) -> int:
-    return min(FOLDS, -(-ENOUGH * FOLDS // n))
+    return min(FOLDS, -(-HELD_OUT_VALUES * FOLDS // n))
 
 
 def fit_slopes(values: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ def _fit_side(values: np.ndarray, sign: np.ndarray, weight: np.ndarray, side: fl
         likelihood = right @ np.logaddexp(0, -t) + wrong @ np.logaddexp(0, t)
         return float(likelihood + np.logaddexp(0, -prior) + np.logaddexp(0, prior))
 
-    return float(np.exp(minimize_scalar(loss, bounds=SLOPES, method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=LOG_SLOPES, method="bounded").x))
 
 
 def sigmoid(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from mercer.machines._margin import (
 )
 from mercer.result import Solution
 from mercer.solvers.perceptron import (
-    AHEAD,
+    ROWS_AHEAD,
     WORK,
     ColumnScores,
     History,
@@ -180,7 +180,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         offset = float(self.fit_intercept)
         if isinstance(self.kernel_, Linear):
             return ColumnScores(sample.data, offset + self.kernel_.bias)
-        ahead = AHEAD if self.kernel_.releases_gil else 1
+        ahead = ROWS_AHEAD if self.kernel_.releases_gil else 1
         return RowScores(self._gram(sample, "rows"), offset, self._budget, ahead)
 
     def _accept(self, solution: Solution) -> None:

@@ -15,8 +15,8 @@ from mercer.kernels.sample import Sample
 from mercer.machines._classifier import MarginClassifier
 from mercer.machines._pairs import agree, couple_pairs, pair_rows, sigmoid, votes
 
-CALIBRATION = 0.4  # of a time limit: probabilities need held-out fits
-ONE_BLOCK = 2**19  # kernel values of a prediction that are computed at once
+CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
+ONE_BLOCK_VALUES = 2**19  # kernel values of a prediction that are computed at once
 
 
 class SVC(ClassifierMixin, MarginClassifier):
@@ -116,7 +116,7 @@ class SVC(ClassifierMixin, MarginClassifier):
         training, limits = self._prepare(X, y, sample_weight), self._limits()
         end = limits.deadline
         if self.probability and self.time_limit is not None:
-            limits.deadline -= CALIBRATION * self.time_limit
+            limits.deadline -= CALIBRATION_SHARE * self.time_limit
         self._finish(training, self._solve(training, limits))
         if self.probability:
             limits.deadline = end
@@ -221,7 +221,7 @@ class SVC(ClassifierMixin, MarginClassifier):
 
     def _all_values(self, rows: Sample, support: Sample) -> np.ndarray | None:
         """Return k(rows, support) if it is small: the classes then share one block."""
-        if not 0 < len(rows) * len(support) <= ONE_BLOCK:
+        if not 0 < len(rows) * len(support) <= ONE_BLOCK_VALUES:
             return None
         return self._values_of(rows, support).toarray()
 

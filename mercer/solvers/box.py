@@ -19,13 +19,13 @@ from mercer.margin import MarginProblem
 from mercer.result import Status
 
 WORKING = 1500  # points of a working set
-BURST = 5  # coordinate steps for each of its points between Newton steps
-SECONDS = 0.05  # compiled steps come back this often
-NEWTON = 10  # Newton steps in a row
+STEPS_EACH = 5  # coordinate steps for each of its points between Newton steps
+SECONDS_BETWEEN_CHECKS = 0.05  # compiled steps come back this often
+NEWTON_STEPS = 10  # Newton steps in a row
 DIRECT = 2000  # free points; for more the system is solved by conjugate gradients
-CONJUGATE = 50  # of their steps
-SETTLED = 1e-14  # relative gap at which nothing but rounding is left
-PATIENCE = 3  # rounds of each working set that bring nothing before the solve ends
+CONJUGATE_STEPS = 50  # of their steps
+SETTLED_GAP = 1e-14  # relative gap at which nothing but rounding is left
+IDLE_ROUNDS = 3  # rounds of each working set that bring nothing before the solve ends
 NEGLIGIBLE = 1e-15  # relative gain of a round that is only rounding
 
 
@@ -82,13 +82,13 @@ class _Run:
         v = np.empty(self.n)
         _set_violations(self.e, self.beta, self.p.lo, self.p.hi, self.p.eps, v)
         gap, value = self._gap(), self._objective(self.beta, self.e)
-        if gap <= (SETTLED if self.small else 0.5 * tol):
+        if gap <= (SETTLED_GAP if self.small else 0.5 * tol):
             return Status.OPTIMAL
         # where rounding hides what the objective gains, the gap still tells
         if self.value - value > NEGLIGIBLE * abs(value) or gap < 0.9 * self.gap:
             self.idle, self.gap = -1, gap
         self.idle, self.value = self.idle + 1, value
-        if self.idle >= PATIENCE * (1 + self.n // self.working):
+        if self.idle >= IDLE_ROUNDS * (1 + self.n // self.working):
             return Status.STALLED
         if self._coordinates(self._working(np.abs(v)), 0.1 * float(np.abs(v).max()), limits):
             self._newton()
@@ -115,8 +115,8 @@ class _Run:
         if K is None:
             K = np.ascontiguousarray(self.K._block(index, index), dtype=np.float64)
         beta, e = self.beta[index], self.e[index]
-        chunk = max(1, int(SECONDS / (4e-9 * len(index) + 1e-6)))
-        left = BURST * len(index) + 100
+        chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (4e-9 * len(index) + 1e-6)))
+        left = STEPS_EACH * len(index) + 100
         try:
             while left > 0 and limits.stopped(self.steps) is None:
                 most = chunk if limits.max_iter < 0 else min(chunk, limits.max_iter - self.steps)
@@ -140,7 +140,7 @@ class _Run:
 
     def _newton(self) -> None:
         """Solve K_FF Δ = e_F ∓ ε for the free points; what leaves its interval is held there."""
-        for _ in range(NEWTON):
+        for _ in range(NEWTON_STEPS):
             free = np.flatnonzero(self.p.is_free(self.beta))
             if not len(free):
                 return
@@ -171,7 +171,7 @@ class _Run:
     def _solve(self, points: np.ndarray, target: np.ndarray) -> np.ndarray | None:
         """Solve K Δ = target; None if K is not positive definite on these points."""
         if len(points) > self.direct:  # some conjugate steps are a good direction too
-            return cg(self.K.restrict(points), target, rtol=1e-6, maxiter=CONJUGATE)[0]
+            return cg(self.K.restrict(points), target, rtol=1e-6, maxiter=CONJUGATE_STEPS)[0]
         A = np.array(self.K._block(points, points), dtype=np.float64)
         A[np.diag_indices_from(A)] += 1e-13 * max(float(np.trace(A)), 0.0)
         try:

@@ -23,11 +23,10 @@ from mercer.solvers.smo import SmoState, hulls_meet
 
 OPERATIONS_BETWEEN_CHECKS = 3e8  # compiled loops come back so often for Ctrl-C and the clock
 FEW_FREE = 300  # free points whose conditions are solved to rounding
-TRUST = 1.0  # factorisations that pairwise steps may cost before Newton steps have their turn
-BURST = 1000  # pairwise steps that are taken in any case
-STEP = 8.0  # operations for each point that a pairwise step takes
+LEAST_STEPS = 1000  # pairwise steps that are taken in any case
+STEP_COST = 8.0  # operations for each point that a pairwise step takes
 ALL_UNCLEAR = 512  # so few points are not worth telling apart
-PATIENCE = 6  # turns without progress, each twice as long as the one before
+IDLE_TURNS = 6  # turns without progress, each twice as long as the one before
 NEGLIGIBLE = 1e-15  # relative; who gains less only moves rounding errors
 
 _compiled: Any = njit(cache=True, nogil=True)
@@ -136,8 +135,8 @@ def take_turns(
     """
     n = len(beta)
     up, down = np.empty(n), np.empty(n)
-    least = STEP * n * min(n, BURST)
-    planned = max(least, TRUST * newton.factor_cost(len(newton.free_points(beta, lo, hi))))
+    least = STEP_COST * n * min(n, LEAST_STEPS)
+    planned = max(least, newton.factor_cost(len(newton.free_points(beta, lo, hi))))
     steps, operations, spent, reached, lowest, idle = 0, 0.0, 0.0, -np.inf, np.inf, 0
     while True:
         smo.set_all_masks(beta, lo, hi, eps, up, down)
@@ -147,23 +146,21 @@ def take_turns(
             return steps, violation, False
         taken, cost = 0, 0.0
         if spent >= planned:  # more points may be free now than was planned for
-            planned = max(
-                planned, TRUST * newton.factor_cost(len(newton.free_points(beta, lo, hi)))
-            )
+            planned = max(planned, newton.factor_cost(len(newton.free_points(beta, lo, hi))))
         if spent < planned:
             active = _unclear(e, up, down, beta, lo, hi, high, low)
-            burst = min(int((planned - spent) / (STEP * len(active))) + 1, max_steps - steps)
+            burst = min(int((planned - spent) / (STEP_COST * len(active))) + 1, max_steps - steps)
             goal = 0.8 * tol if len(active) == n else max(0.8 * tol, 0.1 * violation)
             taken = _pairwise(
                 K, rows, diagonal, lo, hi, eps, goal, beta, e, up, down, active, burst, room
             )
             steps += taken
-            cost = STEP * len(active) * taken
+            cost = STEP_COST * len(active) * taken
             spent += cost
         if taken == 0:
             cost = newton.newton(K, z, lo, hi, eps, total, tol, beta, e)
             free = len(newton.free_points(beta, lo, hi))
-            planned, spent = max(least, cost, TRUST * newton.factor_cost(free)), 0.0
+            planned, spent = max(least, cost, newton.factor_cost(free)), 0.0
             value, violation = (
                 newton.dual_value(beta, z, e, eps),
                 newton.violation_of(beta, e, lo, hi, eps),
@@ -174,7 +171,7 @@ def take_turns(
             else:  # perhaps only less than rounding shows: longer turns tell
                 idle += 1
                 planned *= 2.0**idle
-            if idle > PATIENCE:
+            if idle > IDLE_TURNS:
                 return steps, violation, True
             reached, lowest = max(reached, value), min(lowest, violation)
         operations += cost + n
@@ -246,7 +243,7 @@ def rescale(K, z, lo, hi, eps, total, ratio, beta, e):
         if bound[k]:
             simple[k] = hi[k] if beta[k] > 0 else lo[k]
     free = np.flatnonzero((beta != 0) & ~bound)
-    if len(free) > 0 and newton.factor_cost(len(free)) < 300 * STEP * n:
+    if len(free) > 0 and newton.factor_cost(len(free)) < 300 * STEP_COST * n:
         # K times what the bounded points gain, from the few free ones: Kβ = z − e is known
         e[:] = simple_e
         for i in range(len(free)):

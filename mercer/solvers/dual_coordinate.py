@@ -16,7 +16,7 @@ from mercer._limits import Limits
 from mercer.kernels.sample import squared_norms
 from mercer.result import Certificate, Solution, Status
 
-SMALL = 5000  # values of X; so small problems are solved to rounding
+POLISHED_UP_TO = 5000  # values of X; so small problems are solved to rounding
 WORK_BETWEEN_CHECKS = 2e7  # values of X touched between two looks at the clock and the gap
 
 
@@ -99,7 +99,7 @@ def solve_dual_coordinate(
         n_sweeps += turn
         certificate, violation = _gap(rows, sign, C, alpha, squared, tol, about, n_sweeps)
         exact = violation < 1e-12 or n_sweeps >= 20_000
-        polished = rows.values.size > SMALL or exact
+        polished = rows.values.size > POLISHED_UP_TO or exact
         status = Status.OPTIMAL if certificate.ok and polished else limits.stopped(n_sweeps)
         # rows set aside too early show in the gap: look at all of them again
         if active < everyone and (high - low < 10 * tol or n_sweeps % (4 * per_check) == 0):

@@ -172,8 +172,9 @@ class _Engine:
             self.matrix = DenseMatrix.of(values)
         if self.matrix is not None:
             return solve_dense(self.matrix, self.problem, target, self.limits, state)
-        points, all_active = (self.K, self.index), self.sizes.all_active
-        return solve_smo(*points, self.problem, target, self.limits, state, all_active)
+        return solve_smo(
+            self.K, self.index, self.problem, target, self.limits, state, self.sizes.all_active
+        )
 
     def _is_dense(self) -> bool:
         if self.sizes.dense is not None:
@@ -201,7 +202,7 @@ class _Engine:
     def rounding_of_norm2(self, beta: np.ndarray) -> float:
         """Return what rounding may leave in βᵀKβ."""
         sizes = np.sqrt(np.abs(self.K.diagonal()[self.index]).astype(np.float64))
-        return len(beta) * EPS * float(sizes @ np.abs(beta)) ** 2
+        return max(len(beta), 64) * EPS * float(sizes @ np.abs(beta)) ** 2
 
 
 def is_dense(K: Gram, n: int, memory: int) -> bool:

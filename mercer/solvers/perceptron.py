@@ -22,7 +22,7 @@ from mercer.result import Certificate, Solution, Status
 from mercer.solvers.dual_coordinate import LinearRows, add_row, row_dot
 
 WORK = 5e7  # values touched between two looks at the clock
-AHEAD = 8  # rows of K that are computed together; with more, too many are never needed
+ROWS_AHEAD = 8  # rows of K that are computed together; with more, too many are never needed
 
 
 class History(NamedTuple):
@@ -96,7 +96,9 @@ class RowScores:
     Rows are computed when their point makes its first mistake, and kept while memory lasts.
     """
 
-    def __init__(self, K: Gram, offset: float, memory: int, ahead: int = AHEAD, work: float = WORK):
+    def __init__(
+        self, K: Gram, offset: float, memory: int, ahead: int = ROWS_AHEAD, work: float = WORK
+    ):
         n = K.shape[0]
         self.K, self.offset, self.storage, self.work = K, offset, K.storage, work
         self.radius2 = float(K.diagonal().max()) + offset
