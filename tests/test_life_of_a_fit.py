@@ -1,4 +1,4 @@
-"""The page on architecture tells what happens in a fit and which folders there are: it must be so."""
+"""The page on architecture tells of the folders and of what happens in a fit: it must be so."""
 
 from __future__ import annotations
 
