@@ -177,12 +177,17 @@ SUMMED = {
 }
 
 
+def _badness(solution: Solution) -> tuple[bool, float]:
+    value = solution.certificate.value
+    return bool(np.isnan(value)), value
+
+
 def merged(
-    solutions: Sequence[Solution],
+    solutions: Sequence[Any],
     about: str = "",
     *,
     value: Callable[[list[float]], float] = np.max,
-    badness: Callable[[Certificate], Any] = lambda c: (np.isnan(c.value), c.value),
+    badness: Callable[[Any], Any] = _badness,
 ) -> Solution:
     """Return one solution whose proof speaks for all problems: sums, and the worst of the rest.
 
@@ -192,7 +197,7 @@ def merged(
     if len(solutions) == 1:
         return solutions[0]
     proofs = [s.certificate for s in solutions]
-    worst = max(proofs, key=badness)
+    worst = max(solutions, key=badness).certificate
     every = {name: [c.parts.get(name) for c in proofs] for name in worst.parts}
     parts = {name: _merged_part(name, part, every[name]) for name, part in worst.parts.items()}
     parts["worst"] = worst.about

@@ -147,8 +147,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         self.n_iter_ = max(s.stats["epochs"] for s in solutions)
         if self.voted:
             self._keep_votes([s.history for s in solutions if s.history is not None])
-        about = ", one against the rest"
-        self._accept(merged(solutions, about, value=sum, badness=lambda c: (c.mistakes, -c.margin)))
+        self._accept(merged(solutions, ", one against the rest", value=sum, badness=_badness))
         return self
 
     def _keep_votes(self, histories: list[History]) -> None:
@@ -226,6 +225,10 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
         check_is_fitted(self)
         return self._linear_weights(self.dual_coef_)
+
+
+def _badness(solution: PerceptronSolution) -> tuple[float, float]:
+    return solution.certificate.value, -solution.margin
 
 
 def _orders(n: int, seed: int | None) -> Callable[[], np.ndarray]:

@@ -152,7 +152,7 @@ class _MarginPaths:
             limits.interrupt()
 
     def _work(self, tasks: deque[Task]) -> Iterator[Outcome]:
-        matrix = self.whole.beside()
+        matrix = self.whole.with_own_room()
         while tasks and not self.group.expired:
             try:
                 task = tasks.popleft()

@@ -59,7 +59,7 @@ class DenseMatrix(NamedTuple):
         """Return the same matrix with pairwise steps in the precision of K."""
         return self._replace(rows=self.K, room=self._room(len(self.K), self.K.dtype))
 
-    def beside(self) -> DenseMatrix:
+    def with_own_room(self) -> DenseMatrix:
         """Return the same matrix with room for another solve at the same time."""
         return self._replace(room=self._room(len(self.K), self.rows.dtype))
 

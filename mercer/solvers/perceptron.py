@@ -34,8 +34,9 @@ class History(NamedTuple):
 
 @dataclass(frozen=True)
 class PerceptronSolution(Solution):
-    """β of the points and the proof; the list of all updates, if it was asked for."""
+    """β of the points and the proof; its margin; the list of all updates, if it was asked for."""
 
+    margin: float = 0.0
     history: History | None = None
 
 
@@ -192,7 +193,7 @@ def solve_perceptron(
         status = status or limits.stopped(n_epochs)
     if status is Status.MAX_ITER:
         status = Status.NOT_SEPARATED
-    certificate = _novikoff(scores, sign, counts, n_epochs, psd, about)
+    certificate, margin = _novikoff(scores, sign, counts, n_epochs, psd, about)
     value = counts.alpha * sign
     if averaged:
         visits = max(int(counts.visits_updates_mistakes[0]), 1)
@@ -202,8 +203,9 @@ def solve_perceptron(
         certificate = replace(certificate, parts=parts)
     status = Status.OPTIMAL if certificate.ok else status
     updates = counts.history() if history else None
+    stats = {"epochs": n_epochs}
     return PerceptronSolution(
-        value, status, certificate, stats={"epochs": n_epochs}, history=updates
+        value, status, certificate, stats=stats, margin=margin, history=updates
     )
 
 
@@ -221,8 +223,8 @@ def _epoch(
 
 def _novikoff(
     scores: Scores, sign: np.ndarray, counts: Counts, n_epochs: int, psd: bool, about: str
-) -> Certificate:
-    """Prove that the last β separates the points, and hold its updates against the theorem."""
+) -> tuple[Certificate, float]:
+    """Prove that the last β separates the points, by which margin, and hold it to the theorem."""
     beta = counts.alpha * sign
     f = scores.refresh(beta)
     margins, norm2 = sign * f, float(beta @ f)
@@ -242,7 +244,7 @@ def _novikoff(
         "theorem": "applies" if psd else "does not apply: the kernel is not known to be psd",
         "storage": scores.storage,
     }
-    return Certificate("training mistakes", mistakes, 0.0, about, parts)
+    return Certificate("training mistakes", mistakes, 0.0, about, parts), margin
 
 
 # -------------------------------------------------------------------- compiled epochs
