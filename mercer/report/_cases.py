@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._words import percent
-from mercer.report._rows import TableRows, as_rows
+from mercer.report._rows import TableRows, Training, as_rows
 from mercer.report._subject import Answers, Subject
 from mercer.report.study import Case, CaseTable
 
@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
 
 # ---------------------------------------------------------------- support vectors
 def support_table(
-    subject: Subject, train: tuple[TableRows, np.ndarray] | None, columns: Sequence[int]
+    subject: Subject, train: Training | None, columns: Sequence[int]
 ) -> CaseTable | None:
     """Return the training rows with the largest coefficients; None for models without any."""
     final = subject.final

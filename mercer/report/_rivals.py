@@ -15,15 +15,13 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer.linear import LogisticRegression, Ridge
 from mercer.report._budget import LeftOutError, collected
-from mercer.report._rows import TableRows
+from mercer.report._rows import TableRows, Training
 from mercer.report._subject import Answers, Subject
 
 MOST_CELLS = 2e7  # of the table that the linear model is fitted to
 FEWEST_ROWS = 1000  # of it, however wide it is
 PROBE_ROWS = 20  # that are encoded to see how wide it is
 LINEAR = "linear model"
-
-Training = tuple[TableRows, np.ndarray]
 
 
 # ---------------------------------------------------------------- the two models

@@ -117,6 +117,9 @@ class ObjectRows(TableRows):
         return self.data[row]
 
 
+Training = tuple[TableRows, np.ndarray]
+"""Rows that a model was fitted to, and their targets."""
+
 _FRAMES: dict[str, type[TableRows]] = {"pandas": PandasRows, "polars": PolarsRows}
 
 

@@ -24,7 +24,7 @@ from mercer.report._cases import case_tables, support_table
 from mercer.report._importance import importances
 from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._rivals import given_rivals, usual_rivals
-from mercer.report._rows import TableRows, rows_and_targets
+from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
 from mercer.report._subject import Answers, Subject
 from mercer.report.proofs import explain
@@ -45,7 +45,6 @@ LONGEST_MODEL, LONGEST_COMMAND = 300, 2000  # characters
 LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e-?\d+)?")
 LIBRARIES = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "Numba": "numba"}
 
-Train = tuple[TableRows, np.ndarray] | None
 Found = TypeVar("Found")
 
 
@@ -148,7 +147,7 @@ def _seconds(time_limit: Any) -> float:
     return float(time_limit)
 
 
-def _training(subject: Subject, train: Any) -> Train:
+def _training(subject: Subject, train: Any) -> Training | None:
     if train is None:
         return None
     if not isinstance(train, (tuple, list)) or len(train) != 2:
@@ -167,7 +166,7 @@ class _Work:
     subject: Subject
     rows: TableRows
     answers: Answers
-    train: Train
+    train: Training | None
     seconds: float
     limits: Limits
     notes: list[str]
@@ -264,7 +263,7 @@ def _what_was_done(work: _Work, words: Sequence[str]) -> dict[str, list[str]]:
     return {heading: told for heading, told in found.items() if told}
 
 
-def _model(subject: Subject, train: Train) -> str:
+def _model(subject: Subject, train: Training | None) -> str:
     model, kernel = _rounded(subject.final), _rounded(subject.kernel) if subject.kernel else ""
     fitted = "" if train is None else f", fitted to {len(train[0]):,} rows"
     shown = f" with the kernel {kernel}" if kernel and kernel not in model else ""

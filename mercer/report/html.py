@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any
 
 POLICY = (
@@ -99,21 +100,27 @@ def stack(*cards: Markup | None) -> Markup:
 
 
 def table(
-    head: Sequence[Any], rows: Sequence[Sequence[Any]], caption: str, class_: str = ""
+    head: Sequence[Any],
+    rows: Sequence[Sequence[Any]],
+    caption: str,
+    class_: str = "",
+    columns: Sequence[str] = (),
 ) -> Markup:
     """Return a table in a scroller of its own; the first cell of a row is its heading.
 
-    What is markup of a cell already, with a class of its own, is taken as it is.
+    ``columns`` are classes of the style sheet for the cells after it.
     """
-    body = [tag("tr", tag("th", row[0], scope="row"), [_cell(c) for c in row[1:]]) for row in rows]
+    body = [
+        tag(
+            "tr",
+            tag("th", row[0], scope="row"),
+            [tag("td", cell, class_=kind) for cell, kind in zip_longest(row[1:], columns)],
+        )
+        for row in rows
+    ]
     top = tag("thead", tag("tr", [tag("th", name, scope="col") for name in head])) if head else None
     inside = tag("table", tag("caption", caption), top, tag("tbody", body), class_=class_ or None)
     return scroller(inside, caption)
-
-
-def _cell(cell: Any) -> Markup:
-    ready = isinstance(cell, Markup) and cell.startswith("<td")
-    return cell if ready else tag("td", cell)
 
 
 def scroller(inside: Markup, label: str) -> Markup:

@@ -10,6 +10,7 @@ from mercer.report.study import Case, CaseTable, Proof
 
 OPEN_SENTENCES = 3  # of a part of what was done; the others are folded away
 MOST_COLUMNS = 12  # of the values of a row
+OWN_CELLS = ("truth", "prediction", "confidence")
 ROOMY_COLUMNS = 3  # so many columns have room for long texts
 
 
@@ -50,39 +51,29 @@ def _cases(one: CaseTable) -> Markup:
     cut = f" The first {MOST_COLUMNS} of {len(names)} columns are shown."
     own = [name for name in OWN_CELLS if any(getattr(case, name) for case in one.cases)]
     head = ["row", *(one.measure if name == "confidence" else name for name in own)]
+    # a text that stands alone may take several lines
+    kind, length = ("value", 40) if len(shown) > ROOMY_COLUMNS else ("value text", 200)
     return card(
         capital(one.heading),
         tag("p", sentence(one.words) + (cut if len(names) > len(shown) else "")),
         table(
             [*head, *map(short, shown)],
-            [_case(case, own, shown) for case in one.cases],
+            [_case(case, own, shown, length) for case in one.cases],
             one.heading,
             "cases",
+            [*own, *[kind] * len(shown)],
         ),
     )
 
 
-OWN_CELLS = ("truth", "prediction", "confidence")
-
-
-def _case(case: Case, own: Sequence[str], shown: Sequence[str]) -> list[str]:
+def _case(case: Case, own: Sequence[str], shown: Sequence[str], length: int) -> list[str]:
     told = {
         "truth": short(case.truth),
         "prediction": join(_mark(case), short(case.prediction)),
         "confidence": case.confidence,
     }
-    return [
-        f"{case.row:,}",
-        *(tag("td", told[name], class_=name) for name in own),
-        *(_value(case.values.get(name, ""), len(shown)) for name in shown),
-    ]
-
-
-def _value(text: str, columns: int) -> Markup:
-    """Return a cell; a text that stands alone may take several lines."""
-    if columns > ROOMY_COLUMNS:
-        return tag("td", short(text, 40), class_="value")
-    return tag("td", short(text, 200), class_="value text")
+    values = (short(case.values.get(name, ""), length) for name in shown)
+    return [f"{case.row:,}", *(told[name] for name in own), *values]
 
 
 def _mark(case: Case) -> Markup | None:
