@@ -1,44 +1,76 @@
 """Working memory that is used again.
 
 The first touch of fresh memory costs more than the arithmetic that fills it (a page fault for every
-4 KB). Arrays that live for one fit come from buffers that earlier ones have given back.
+4 KB). Arrays that live for one fit come from blocks that earlier ones have given back.
+
+A block has one owner at a time: it is free, or a lease owns it. Every array made of the block
+refers to its lease, whatever else refers to the array (views, frames, other threads), and the lease
+gives the block back when it is destroyed. Nothing counts references, and there is no lock that a
+fork could leave closed: who takes a block out of the dictionary has it.
 """
 
 from __future__ import annotations
 
-import sys
-from threading import Lock
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 SMALLEST, LARGEST = 2**16, 2**28  # bytes; what is smaller is cheap, what is larger goes back
 MOST = 2**29  # bytes kept in all
-FREE = 3  # references to a buffer that nobody uses: the list's, the loop's, and getrefcount's own
 
-_buffers: list[np.ndarray] = []
-_lock = Lock()
+
+class _Block:
+    """Memory of so many bytes."""
+
+    def __init__(self, nbytes: int):
+        self.memory, self.nbytes = np.empty(nbytes, np.uint8), nbytes
+        self.interface = self.memory.__array_interface__
+
+
+_free: dict[int, _Block] = {}  # blocks that nobody uses by their identity, the oldest first
+
+
+def _give_back(block: _Block, free: dict[int, _Block] = _free, most: int = MOST) -> None:
+    """Keep a block for the next, and let the oldest go where that is too much."""
+    free[id(block)] = block
+    kept = list(free.items())
+    excess = sum(b.nbytes for _, b in kept) - most
+    for key, oldest in kept:
+        if excess <= 0:
+            return
+        if free.pop(key, None) is not None:
+            excess -= oldest.nbytes
+
+
+class _Lease:
+    """The owner of a block for as long as an array refers to it."""
+
+    def __init__(self, block: _Block):
+        self.block, self.__array_interface__ = block, block.interface
+
+    # bound here: the names of a module may be gone when the interpreter ends
+    def __del__(self, give_back: Callable[[_Block], None] = _give_back) -> None:
+        give_back(self.block)
 
 
 def scratch(shape: tuple[int, ...], dtype: Any, *, brief: bool = False) -> np.ndarray:
     """Return an uninitialised array; its memory is used again once nobody refers to it.
 
-    A ``brief`` array, which does not outlive the fit, may sit in a buffer that is much larger.
+    A ``brief`` array, which does not outlive the fit, may sit in a block that is much larger.
     """
-    nbytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
+    nbytes = math.prod(map(int, shape)) * np.dtype(dtype).itemsize
     if not SMALLEST <= nbytes <= LARGEST:
         return np.empty(shape, dtype)
-    with _lock:
-        return _take(nbytes, LARGEST if brief else 2 * nbytes)[:nbytes].view(dtype).reshape(shape)
+    lease = _Lease(_take(nbytes, LARGEST if brief else 2 * nbytes))
+    return np.asarray(lease)[:nbytes].view(dtype).reshape(shape)
 
 
-def _take(nbytes: int, most: int) -> np.ndarray:
-    """Return the smallest buffer of this size that nobody uses, or a new one."""
-    for buffer in sorted(_buffers, key=lambda b: b.nbytes):
-        # the sorted list refers to it as well
-        if nbytes <= buffer.nbytes <= most and sys.getrefcount(buffer) == FREE + 1:
-            return buffer
-    while _buffers and sum(b.nbytes for b in _buffers) + nbytes > MOST:
-        del _buffers[0]  # in use or not: who uses it keeps it alive
-    _buffers.append(np.empty(nbytes, np.uint8))
-    return _buffers[-1]
+def _take(nbytes: int, most: int) -> _Block:
+    """Return the smallest free block of this size, or a new one."""
+    fitting = [b for b in list(_free.values()) if nbytes <= b.nbytes <= most]
+    for block in sorted(fitting, key=lambda b: b.nbytes):
+        if _free.pop(id(block), None) is not None:  # else another thread was quicker
+            return block
+    return _Block(nbytes)

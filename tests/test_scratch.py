@@ -1,8 +1,10 @@
-"""Working memory is handed out again only when nobody refers to it."""
+"""Working memory has one owner at a time, and is handed out again only when that one is gone."""
 
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from threading import Thread
 
 import numpy as np
@@ -13,8 +15,9 @@ from mercer._scratch import scratch
 
 
 @pytest.fixture(autouse=True)
-def no_buffers(monkeypatch):
-    monkeypatch.setattr(_scratch, "_buffers", [])
+def no_free_blocks():
+    gc.collect()
+    _scratch._free.clear()
 
 
 def address(array):
@@ -56,11 +59,12 @@ def test_shapes_and_types():
         assert array.flags.writeable
 
 
-def test_no_more_is_kept_than_allowed(monkeypatch):
-    monkeypatch.setattr(_scratch, "MOST", 2_000_000)
-    kept = [scratch((100, 1000), np.float64) for _ in range(10)]
-    assert sum(b.nbytes for b in _scratch._buffers) <= 2_000_000
-    assert len({address(a) for a in kept}) == 10
+def test_no_more_is_kept_than_allowed():
+    free = {}
+    blocks = [_scratch._Block(800_000) for _ in range(10)]
+    for block in blocks:
+        _scratch._give_back(block, free, most=2_000_000)
+    assert list(free.values()) == blocks[-2:]
 
 
 def test_threads_get_memory_of_their_own():
@@ -78,3 +82,95 @@ def test_threads_get_memory_of_their_own():
     for thread in threads:
         thread.join()
     assert all(results)
+
+
+def test_memory_is_never_shared_under_a_tracer():
+    """Debuggers and coverage hold frames, and with them what a line has on its stack."""
+    seen = []
+
+    def trace(frame, event, arg):
+        seen.append(frame.f_locals)
+        return trace
+
+    def work():
+        first = scratch((200, 300), np.float64)
+        first[...] = 1.0
+        second = scratch((200, 300), np.float64)
+        second[...] = 2.0
+        return first, second, np.add(first, second, out=scratch((200, 300), np.float64))
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        first, second, third = work()
+    finally:
+        sys.settrace(before)
+    assert seen
+    assert [float(a.max()) for a in (first, second, third)] == [1.0, 2.0, 3.0]
+
+
+def test_an_exception_that_holds_its_frames_holds_their_memory():
+    def fail():
+        array = scratch((200, 300), np.float64)
+        array[...] = 7.0
+        raise ValueError(address(array))
+
+    with pytest.raises(ValueError, match=r"\d+") as caught:
+        fail()
+    held = caught.value.args[0]
+    other = scratch((200, 300), np.float64)
+    other[...] = 0.0
+    assert address(other) != held
+    inner = caught.tb
+    while inner.tb_next is not None:
+        inner = inner.tb_next
+    assert (inner.tb_frame.f_locals["array"] == 7.0).all()
+
+
+def test_what_only_a_stack_refers_to_is_in_use():
+    """A reference that no variable holds: an argument that is still being worked on."""
+
+    def both(a, b):
+        return float(a.max()), float(b.max()), address(a) != address(b)
+
+    def filled(value):
+        array = scratch((200, 300), np.float64)
+        array[...] = value
+        return array
+
+    assert both(filled(1.0), filled(2.0)) == (1.0, 2.0, True)
+    assert [float(a.max()) for a in (filled(3.0), filled(4.0), filled(5.0))] == [3.0, 4.0, 5.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_has_memory_of_its_own():
+    kept = scratch((200, 300), np.float64)
+    kept[...] = 7.0
+    child = os.fork()
+    if child == 0:
+        kept[...] = 1.0
+        del kept
+        scratch((200, 300), np.float64)[...] = 2.0
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (kept == 7.0).all()
+
+
+def test_threads_that_take_and_give_back_at_once_share_nothing():
+    wrong = []
+
+    def work(value):
+        held = []
+        for i in range(300):
+            array = scratch((100, 100 + 7 * (i % 5)), np.float64, brief=True)
+            array[...] = value
+            held.append(array)
+            wrong.extend(1 for a in held if not (a == value).all())
+            del held[: i % 4]
+
+    threads = [Thread(target=work, args=(v,)) for v in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
