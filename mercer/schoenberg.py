@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._sklearn import Interval, validate_parameter_constraints
-from mercer.kernels.identity import ParameterValue
+from mercer._parameters import ParameterValue
+from mercer._sklearn import Interval
 
 __all__ = [
     "Exponential",
@@ -35,8 +35,6 @@ class Transform(ParameterValue):
     A child stores its parameters and implements ``apply(values)``.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
-
     def __call__(self, squared_distances: Any) -> np.ndarray:
         """Return Φ(d) of each squared distance, in float64."""
         self.check()
@@ -48,12 +46,6 @@ class Transform(ParameterValue):
             )
         self.apply(values)
         return values
-
-    def check(self) -> None:
-        """Raise if a parameter is out of its range."""
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
 
     def apply(self, values: np.ndarray) -> None:
         """Write Φ(d) over an array of d ≥ 0."""

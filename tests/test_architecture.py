@@ -19,10 +19,13 @@ from mercer import _sklearn
 PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
+    "_display": -1,
+    "_docstrings": -1,
     "_floats": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_array": 0,
+    "_parameters": 0,
     "_words": 0,
     "result": 0,
     "_limits": 1,
@@ -30,7 +33,7 @@ LEVELS = {
     "losses": 1,
     "margin": 1,
     "norms": 1,
-    "penalties": 1,
+    "penalties": 2,
     "gram": 2,
     "schoenberg": 2,
     "certify": 3,

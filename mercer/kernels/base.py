@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._array import allocate, as_objects, as_table, check_out
-from mercer._sklearn import Interval, validate_parameter_constraints
+from mercer._parameters import ParameterValue
+from mercer._sklearn import Interval
 from mercer.kernels.elementwise import integer_power, inverse_lengths
-from mercer.kernels.identity import ParameterValue
 from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.tiles import fill_tiles
 
@@ -27,7 +27,6 @@ class Kernel(ParameterValue):
     ``_fill(pair, out)`` and ``_diagonal(sample)``.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
     __array_ufunc__ = None  # an array times a kernel is an error, not an array of kernels
 
     # ------------------------------------------------------------ what a kernel says of itself
@@ -121,9 +120,7 @@ class Kernel(ParameterValue):
         With ``weights`` (≥ 0, one for each row) a row counts as often as its weight says.
         """
         sample = self.sample(X)
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        self.check()
         values = {
             name: value.bind(sample, weights) if isinstance(value, Kernel) else value
             for name, value in self.get_params(deep=False).items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.vector import RBF, Exponential, Laplacian, Linear, Polynomial, Sigmoid
@@ -30,17 +31,6 @@ def as_kernel(kernel: Any) -> Kernel:
     >>> as_kernel("rbf")
     RBF()
     """
-    if isinstance(kernel, Kernel):
-        return kernel
-    if isinstance(kernel, str):
-        if kernel.lower() not in NAMES:
-            raise ValueError(f"kernel must be one of {sorted(NAMES)} or a Kernel; got {kernel!r}")
-        return NAMES[kernel.lower()]()
-    if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(f"kernel must be a Kernel object: write {kernel.__name__}(), with brackets")
-    if callable(kernel):
+    if callable(kernel) and not isinstance(kernel, (Kernel, type)):
         return FromFunction(kernel)
-    raise TypeError(
-        f"kernel must be a Kernel, a name such as 'rbf' or a function k(x, y); "
-        f"got {type(kernel).__name__}"
-    )
+    return as_object(kernel, Kernel, NAMES, "rbf", also="a function k(x, y)")

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import cho_factor, cho_solve
 
 from mercer._floats import EPS
 from mercer.gram import Gram
-
-NEGLIGIBLE = 1e-12  # pivots, relative to the largest: less is noise of the factorisation
-PROPOSED = 64  # pivots that are looked at together
+from mercer.solvers.pivoted import NEGLIGIBLE, factor_from_points, randomly_pivoted_cholesky
 
 
 def choose_landmarks(rule: str, K: Gram, m: int, random: Any) -> np.ndarray:
@@ -21,13 +18,6 @@ def choose_landmarks(rule: str, K: Gram, m: int, random: Any) -> np.ndarray:
     if m >= K.shape[0]:
         return np.arange(K.shape[0])
     return RULES[rule](K, m, random)
-
-
-def pivoted_factor(core: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return U and p with K[p, p] = UᵀU on as many points p as are not combinations of others."""
-    limit = NEGLIGIBLE * max(float(np.diagonal(core).max(initial=0.0)), 1e-300)
-    U, pivots, r, _ = dpstrf(np.array(core, order="F"), tol=limit, overwrite_a=True)
-    return np.triu(U[:r, :r]), pivots[:r] - 1
 
 
 def _uniform(K: Gram, m: int, random: Any) -> np.ndarray:
@@ -50,47 +40,14 @@ def _kmeans_plus_plus(K: Gram, m: int, random: Any) -> np.ndarray:
 
 
 def _cholesky(K: Gram, m: int, random: Any) -> np.ndarray:
-    """Draw each point with a probability like what those before it do not explain of it.
-
-    This is randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber). Proposals come in blocks
-    and are refused so that the distribution is that of one draw after the other.
-    """
-    rest = np.maximum(K.diagonal().astype(np.float64), 0.0)
-    enough = K.shape[0] * EPS * float(rest.sum())
-    F, chosen = np.empty((K.shape[0], 0)), np.empty(0, np.intp)
-    while len(chosen) < m and rest.sum() > enough:
-        draw = random.choice(K.shape[0], PROPOSED, p=rest / rest.sum())
-        H = K.restrict(draw, draw).toarray() - F[draw] @ F[draw].T
-        kept = _accepted(H, random)[: m - len(chosen)]
-        if not len(kept):  # nothing but rounding was proposed
-            break
-        new = draw[kept]
-        G = K.rows(new).T - F @ F[new].T
-        C = cholesky(H[np.ix_(kept, kept)], lower=True)
-        columns = solve_triangular(C, G.T, lower=True, check_finite=False).T
-        F, chosen = np.hstack([F, columns]), np.concatenate([chosen, new])
-        rest = np.maximum(rest - np.einsum("ij,ij->i", columns, columns), 0.0)
-        rest[chosen] = 0.0
-    return chosen
-
-
-def _accepted(H: np.ndarray, random: Any) -> np.ndarray:
-    """Return which proposals are taken: by the share of a point that is still not explained."""
-    H = (H + H.T) / 2.0
-    before, kept = np.diagonal(H).copy(), []
-    for i, threshold in enumerate(random.random_sample(len(H))):
-        left = H[i, i]
-        if left > max(threshold, NEGLIGIBLE) * before[i]:
-            kept.append(i)
-            H -= np.outer(H[:, i], H[i]) / left
-    return np.array(kept, dtype=np.intp)
+    """Draw each point with a probability like what those before it do not explain of it."""
+    return randomly_pivoted_cholesky(K, m, random)[1]
 
 
 def _leverage(K: Gram, m: int, random: Any) -> np.ndarray:
     """Draw points by their ridge leverage scores, estimated from uniform landmarks."""
     points = _uniform(K, m, random)
-    U, kept = pivoted_factor(K.restrict(points, points).toarray())
-    F = solve_triangular(U, K.rows(points[kept]), trans="T", check_finite=False).T
+    F = factor_from_points(K, points)
     rest = np.maximum(K.diagonal() - np.einsum("ij,ij->i", F, F), 0.0)
     if not F.size:
         return points

@@ -163,8 +163,8 @@ class KernelPCAMap(KernelMap):
         budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
         K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64)
         solution = leading_eigenpairs(K, self.n_components, memory=budget)
-        self.eigenvectors_, self.eigenvalues_ = solution.value, solution.state
-        if len(solution.stats["negative"]):  # no real features have these inner products
+        self.eigenvectors_, self.eigenvalues_ = solution.value, solution.eigenvalues
+        if len(solution.negative):  # no real features have these inner products
             solution = replace(solution, status=Status.INDEFINITE)
         self._accept(solution)
         return self

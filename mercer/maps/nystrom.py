@@ -14,8 +14,9 @@ from mercer._sklearn import Interval
 from mercer.gram import fresh_array, gram
 from mercer.kernels.sample import Sample
 from mercer.maps._base import KernelMap
-from mercer.maps._landmarks import RULES, choose_landmarks, pivoted_factor
+from mercer.maps._landmarks import RULES, choose_landmarks
 from mercer.result import Certificate, Solution, Status
+from mercer.solvers.pivoted import pivoted_cholesky
 
 BLOCK_VALUES = 2**21  # features that live at once while the fit measures its error
 
@@ -116,7 +117,8 @@ class Nystrom(KernelMap):
         self.n_fit_ = len(sample)
         chosen, index = self._choose(sample)
         core = fresh_array(gram(self.kernel_, chosen, dtype=np.float64, memory=self.memory))
-        self.factor_, pivots = pivoted_factor(core)
+        U, order = pivoted_cholesky(core)
+        self.factor_, pivots = U[:, : len(U)], order[: len(U)]
         self.landmark_indices_ = index[pivots] if len(index) else index
         self.landmarks_ = take(chosen.data, slice(0) if self._pairwise else pivots)
         return sample, _residual(core, self.factor_, pivots)

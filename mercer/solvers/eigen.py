@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,28 @@ FEW = 8  # times as many points as components make products faster than LAPACK
 SAFETY = 0.1  # iterations aim at this share of the tolerance of the proof
 
 
+@dataclass(frozen=True, kw_only=True)
+class EigenSolution(Solution):
+    """Eigenpairs: ``value`` holds the vectors as columns.
+
+    Parameters
+    ----------
+    eigenvalues : array of shape (k,)
+        The eigenvalues, in the order of the vectors.
+    trace : float
+        The sum of all eigenvalues, found or not; NaN if it is not known.
+    negative : array
+        Negative eigenvalues that were come upon, the most negative first.
+    """
+
+    eigenvalues: np.ndarray
+    trace: float = float("nan")
+    negative: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", self.eigenvalues)  # for readers of the older name
+
+
 # ------------------------------------------------------------------------ any operator
 def symmetric_eigenpairs(
     A: Any,
@@ -27,7 +50,7 @@ def symmetric_eigenpairs(
     tolerance: float = 1e-8,
     trace: float | None = None,
     random_state: int = 0,
-) -> Solution:
+) -> EigenSolution:
     """Return the k largest (algebraic) eigenvalues of a symmetric operator and their vectors.
 
     LAPACK serves small arrays and many eigenpairs, block Krylov the rest.
@@ -43,14 +66,14 @@ def symmetric_eigenpairs(
 
     Returns
     -------
-    Solution
-        ``value`` holds the eigenvectors, shape (n, k); ``state`` the eigenvalues, falling.
+    EigenSolution
+        ``value`` holds the eigenvectors, shape (n, k); ``eigenvalues`` fall.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.solvers import symmetric_eigenpairs
-    >>> symmetric_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2).state
+    >>> symmetric_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2).eigenvalues
     array([3., 2.])
     """
     n = A.shape[0]
@@ -61,10 +84,10 @@ def symmetric_eigenpairs(
         values, vectors = by_lapack(_array_of(A), k)
     vectors = fix_signs(vectors)
     certificate = eigen_residual(A, values, vectors, tolerance=tolerance, trace=trace)
-    return Solution(vectors, status_of(certificate), certificate, state=values)
+    return EigenSolution(vectors, status_of(certificate), certificate, eigenvalues=values)
 
 
-def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> Solution:
+def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> EigenSolution:
     """Return the k smallest eigenvalues, rising, of a positive semidefinite matrix.
 
     A sparse matrix is factored once, a little below zero, and inverted in a Lanczos run: its
@@ -74,7 +97,7 @@ def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> Solution:
     --------
     >>> import numpy as np
     >>> from mercer.solvers import smallest_eigenpairs
-    >>> smallest_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2).state
+    >>> smallest_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2).eigenvalues
     array([1., 2.])
     """
     n = A.shape[0]
@@ -87,7 +110,7 @@ def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> Solution:
     vectors = fix_signs(vectors)
     scale = float(abs(A).sum(axis=0).max())  # ‖A‖₁ ≥ the largest eigenvalue
     certificate = eigen_residual(A, values, vectors, tolerance=tolerance, scale=scale)
-    return Solution(vectors, status_of(certificate), certificate, state=values)
+    return EigenSolution(vectors, status_of(certificate), certificate, eigenvalues=values)
 
 
 def few(n: int, k: int) -> bool:
@@ -142,7 +165,7 @@ def pencil_eigenpairs(
     *,
     shrinkage: float = 0.0,
     tolerance: float = 1e-8,
-) -> Solution:
+) -> EigenSolution:
     """Return the k largest eigenpairs of A v = λ B v with vᵀBv' = δ, on the range of B.
 
     B = U D Uᵀ is whitened first: with W = U D^(−½) over the eigenvalues of B above rounding,
@@ -159,15 +182,14 @@ def pencil_eigenpairs(
 
     Returns
     -------
-    Solution
-        ``value`` holds the vectors, shape (p, k); ``state`` the values, falling;
-        ``stats["rank"]`` the rank of B.
+    EigenSolution
+        ``value`` holds the vectors, shape (p, k); ``eigenvalues`` fall.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.solvers import pencil_eigenpairs
-    >>> pencil_eigenpairs(np.diag([1.0, 3.0, 5.0]), np.diag([1.0, 1.0, 0.0])).state
+    >>> pencil_eigenpairs(np.diag([1.0, 3.0, 5.0]), np.diag([1.0, 1.0, 0.0])).eigenvalues
     array([3., 1.])
     """
     if not 0.0 <= shrinkage <= 1.0:
@@ -182,9 +204,7 @@ def pencil_eigenpairs(
     values, Z = by_lapack(_symmetric(W.T @ A @ W), rank if k is None else min(k, rank))
     vectors = fix_signs(W @ Z)
     certificate = pencil_residual(A, B, values, vectors, W, tolerance=tolerance)
-    return Solution(
-        vectors, status_of(certificate), certificate, stats={"rank": rank}, state=values
-    )
+    return EigenSolution(vectors, status_of(certificate), certificate, eigenvalues=values)
 
 
 def _symmetric(A: np.ndarray) -> np.ndarray:

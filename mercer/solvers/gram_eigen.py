@@ -11,9 +11,9 @@ from mercer._array import one_blas_thread
 from mercer._floats import EPS
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
-from mercer.result import Certificate, Solution
+from mercer.result import Certificate
 from mercer.solvers._krylov import block_krylov
-from mercer.solvers.eigen import SAFETY, by_lapack, few, fix_signs, status_of
+from mercer.solvers.eigen import SAFETY, EigenSolution, by_lapack, few, fix_signs, status_of
 
 ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
@@ -32,7 +32,7 @@ def leading_eigenpairs(
     memory: int | float | str | None = None,
     below: bool = False,
     random_state: int = 0,
-) -> Solution:
+) -> EigenSolution:
     """Return the eigenpairs of the largest eigenvalues of a Gram matrix that are positive.
 
     LAPACK serves small matrices and many components, a block Krylov method (products with K
@@ -51,9 +51,8 @@ def leading_eigenpairs(
 
     Returns
     -------
-    Solution
-        ``value`` holds the eigenvectors, shape (n, k); ``state`` the eigenvalues, falling;
-        ``stats["negative"]`` the negative eigenvalues that were found, the most negative first.
+    EigenSolution
+        ``value`` holds the eigenvectors, shape (n, k); ``eigenvalues`` fall.
     """
     n = K.shape[0]
     k = n if n_components is None else min(n_components, n)
@@ -68,9 +67,16 @@ def leading_eigenpairs(
     noise = _rounding(K, values)
     keep = values > noise
     values, vectors = values[keep], fix_signs(vectors[:, keep])
-    certificate = eigen_residual(K, values, vectors, tolerance=tolerance)
-    stats = {"negative": np.sort(others[others < -noise])}
-    return Solution(vectors, status_of(certificate), certificate, stats=stats, state=values)
+    trace = float(K.diagonal().sum())
+    certificate = eigen_residual(K, values, vectors, tolerance=tolerance, trace=trace)
+    return EigenSolution(
+        vectors,
+        status_of(certificate),
+        certificate,
+        eigenvalues=values,
+        trace=trace,
+        negative=np.sort(others[others < -noise]),
+    )
 
 
 def _rounding(K: Gram, values: np.ndarray) -> float:
@@ -94,7 +100,7 @@ def leading_centered_eigenpairs(
     tolerance: float = 1e-6,
     below: bool = False,
     random_state: int = 0,
-) -> tuple[Solution, Centering]:
+) -> tuple[EigenSolution, Centering]:
     """Return the leading eigenpairs of HKH from as few float64 passes over K as possible.
 
     The eigenvectors of a sample of the points are the start; products with float32 values lead
@@ -114,9 +120,14 @@ def leading_centered_eigenpairs(
     # BLAS threads that wait for work would take the cores from those that compute tiles
     with one_blas_thread:
         proof, negative = _iterate(exact, fast, n_components, tolerance, below, random_state)
-    status = status_of(proof.certificate)
-    stats = {"negative": negative}
-    solution = Solution(proof.vectors, status, proof.certificate, stats=stats, state=proof.values)
+    solution = EigenSolution(
+        proof.vectors,
+        status_of(proof.certificate),
+        proof.certificate,
+        eigenvalues=proof.values,
+        trace=proof.trace,
+        negative=negative,
+    )
     return solution, proof.centering
 
 
@@ -138,7 +149,7 @@ def _iterate(
     V = block_krylov(rough, n, n_components, tolerance=aim, start=start).vectors
     proof = _prove(exact, V, tolerance)
     wanted = min(tolerance, max(0.1 * proof.smallest, SHARPEST))
-    if proof.certificate.residual > wanted:
+    if proof.certificate.value > wanted:
         aim = SAFETY * wanted
         V = block_krylov(precise, n, n_components, tolerance=aim, start=proof.vectors).vectors
         proof = _prove(exact, V, tolerance)
@@ -166,6 +177,7 @@ def _start_from_sample(K: Gram, width: int, rng: np.random.Generator) -> np.ndar
 class _Proof(NamedTuple):
     values: np.ndarray
     vectors: np.ndarray
+    trace: float
     certificate: Certificate
     centering: Centering
 
@@ -191,5 +203,8 @@ def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
     noise = max(_rounding(centered, values), NOTHING * float(values.max(initial=0.0)))
     keep = values > noise
     values, V, images = values[keep], V[:, keep], images[:, keep]
-    certificate = eigen_residual(centered, values, V, tolerance=tolerance, images=images)
-    return _Proof(values, V, certificate, centering)
+    trace = float(centered.diagonal().sum())
+    certificate = eigen_residual(
+        centered, values, V, tolerance=tolerance, trace=trace, images=images
+    )
+    return _Proof(values, V, trace, certificate, centering)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +26,65 @@ BLOCK = 2**22  # values of a block of squared eigenvectors
 
 
 class LooErrors(NamedTuple):
-    """Errors of every λ that was tried."""
+    """Errors of every λ that was tried, over rows (by weight) and targets."""
 
     lams: np.ndarray
     loo: np.ndarray
-    """Mean squared leave-one-out error for each λ, weighted as the fit is."""
+    """Mean squared leave-one-out error for each λ."""
 
     gcv: np.ndarray
     """Generalised cross-validation error for each λ."""
 
-    best: float
-    """The λ of the smallest leave-one-out error."""
+    @property
+    def best(self) -> float:
+        """The λ of the smallest leave-one-out error."""
+        return float(self.lams[self.loo.argmin()])
+
+    def merged(self, more: LooErrors) -> LooErrors:
+        """Return the errors of both, by rising λ."""
+        lams, loo, gcv = (np.concatenate(pair) for pair in zip(self, more, strict=True))
+        order = lams.argsort()
+        return LooErrors(lams[order], loo[order], gcv[order])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooSolution(Solution):
+    """The solution for the λ of the smallest leave-one-out error, and the errors of all."""
+
+    errors: LooErrors
+
+
+def search_lam(
+    errors: Callable[[np.ndarray], LooErrors], top: float, *, lowest: float
+) -> LooErrors:
+    """Try a grid of λ, and go on beyond a border at which the best one lies.
+
+    Parameters
+    ----------
+    errors : callable
+        Takes λ, rising, and returns their errors: from a decomposition that all of them share.
+    top : float
+        The largest eigenvalue of the matrix that λ is added to, which is the unit of λ.
+    lowest : float
+        The λ, relative to ``top``, below which there is nothing but rounding.
+    """
+    lams = top * np.geomspace(*GRID, N_GRID)
+    ratio, found = lams[1] / lams[0], errors(lams)
+    while True:
+        more = _beyond(found, ratio)
+        more = more[(more >= lowest * top) & (more <= FURTHEST * top)]
+        if not len(more):
+            return found
+        found = found.merged(errors(more))
+
+
+def _beyond(found: LooErrors, ratio: float) -> np.ndarray:
+    """Return the next λ beyond the border at which the best one lies; none if it lies inside."""
+    if found.best == found.lams[0]:
+        return found.best / ratio ** np.arange(N_MORE, 0, -1)
+    if found.best == found.lams[-1]:
+        return found.best * ratio ** np.arange(1, N_MORE + 1)
+    return np.empty(0)
 
 
 def solve_ridge_loo(
@@ -45,7 +96,7 @@ def solve_ridge_loo(
     fit_intercept: bool = True,
     tolerance: float = 1e-8,
     memory: int | float | str | None = None,
-) -> Solution:
+) -> LooSolution:
     """Solve kernel ridge regression for the λ of the smallest leave-one-out error.
 
     With G the matrix that takes y to α (offset included), the error at a point that is left out
@@ -66,8 +117,8 @@ def solve_ridge_loo(
 
     Returns
     -------
-    Solution
-        ``value`` (n, t) and ``intercept`` (t,) for the best λ; ``state`` is a `LooErrors`.
+    LooSolution
+        ``value`` (n, t) and ``intercept`` (t,) for the best λ; ``errors`` of all.
     """
     if fit_intercept and len(Y) < 2:
         raise ValueError(
@@ -78,7 +129,11 @@ def solve_ridge_loo(
     A = fresh_array(K, memory)
     system = ScaledSystem(lambda V: K @ V, Y, weight, fit_intercept)
     spectrum = _Spectrum.of(A, system)
-    errors = _search(spectrum, system) if lams is None else spectrum.errors(system, lams)
+    if lams is not None:
+        errors = spectrum.errors(system, lams)
+    else:
+        top = float(np.abs(spectrum.own_values).max(initial=0.0)) or 1.0
+        errors = search_lam(partial(spectrum.errors, system), top, lowest=10.0 * len(Y) * EPS)
     return _solve(K, system, spectrum, errors, tolerance)
 
 
@@ -123,7 +178,7 @@ class _Spectrum(NamedTuple):
         loo = np.einsum("itl,itl,i->l", left_out, left_out, system.weight)
         gcv = np.einsum("itl,itl->l", X, X) / (trace / n) ** 2
         scale = t * system.weight.sum()
-        return LooErrors(lams, loo / scale, gcv / scale, float(lams[loo.argmin()]))
+        return LooErrors(lams, loo / scale, gcv / scale)
 
     def _inverse(
         self, inverse: np.ndarray, system: ScaledSystem, lams: np.ndarray
@@ -140,36 +195,9 @@ class _Spectrum(NamedTuple):
         return diagonal, inverse.sum(axis=0) - of_unit
 
 
-def _search(spectrum: _Spectrum, system: ScaledSystem) -> LooErrors:
-    """Try a grid, and go on beyond a border at which the best λ lies."""
-    top = float(np.abs(spectrum.own_values).max(initial=0.0)) or 1.0
-    n = len(system.root)
-    lowest, highest = 10.0 * n * EPS * top, FURTHEST * top
-    lams = top * np.geomspace(*GRID, N_GRID)
-    ratio = lams[1] / lams[0]
-    errors = spectrum.errors(system, lams)
-    while True:
-        if errors.best == errors.lams[0]:
-            more = errors.best / ratio ** np.arange(N_MORE, 0, -1)
-        elif errors.best == errors.lams[-1]:
-            more = errors.best * ratio ** np.arange(1, N_MORE + 1)
-        else:
-            return errors
-        more = more[(more >= lowest) & (more <= highest)]
-        if not len(more):
-            return errors
-        errors = _merged(errors, spectrum.errors(system, more))
-
-
-def _merged(a: LooErrors, b: LooErrors) -> LooErrors:
-    lams, loo, gcv = (np.concatenate(pair) for pair in zip(a[:3], b[:3], strict=True))
-    order = lams.argsort()
-    return LooErrors(lams[order], loo[order], gcv[order], float(lams[loo.argmin()]))
-
-
 def _solve(
     K: Gram, system: ScaledSystem, spectrum: _Spectrum, errors: LooErrors, tolerance: float
-) -> Solution:
+) -> LooSolution:
     """Solve for the best λ and prove it."""
     lam = np.array([errors.best])
     factor = EigenForm(spectrum.values, spectrum.vectors, lam)
@@ -193,4 +221,4 @@ def _solve(
     rounding = 4.0 * len(values) * EPS * np.abs(spectrum.values).max()
     if values.min() < -rounding:
         status = Status.INDEFINITE
-    return Solution(alpha, status, certificate, intercept=b, state=errors)
+    return LooSolution(alpha, status, certificate, intercept=b, errors=errors)

@@ -26,15 +26,15 @@ def route(request, monkeypatch):
 def test_every_storage_gives_the_eigenpairs_by_either_route(store, route):
     solution = check_solver(leading_eigenpairs, store(RBF(gamma=0.5), X), 3)
     assert solution.status is Status.OPTIMAL
-    np.testing.assert_allclose(solution.state, VALUES[:3], rtol=1e-12)
+    np.testing.assert_allclose(solution.eigenvalues, VALUES[:3], rtol=1e-12)
     V = solution.value
-    np.testing.assert_allclose(K @ V, V * solution.state, atol=1e-12)
+    np.testing.assert_allclose(K @ V, V * solution.eigenvalues, atol=1e-12)
     np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
 
 
 def test_all_positive_ones_are_found():
     solution = leading_eigenpairs(gram(RBF(gamma=0.5), X), None)
-    np.testing.assert_allclose(solution.state, VALUES, atol=1e-12)
+    np.testing.assert_allclose(solution.eigenvalues, VALUES, atol=1e-12)
     assert solution.certificate.discarded == pytest.approx(0.0, abs=1e-12)
 
 
@@ -47,7 +47,7 @@ def test_negative_eigenvalues_are_left_out():
     sigmoid = Sigmoid(scale=2.0, bias=-1.0)
     solution = leading_eigenpairs(gram(sigmoid, X), None)
     wanted = np.linalg.eigvalsh(sigmoid(X))[::-1]
-    np.testing.assert_allclose(solution.state, wanted[wanted > 1e-10], rtol=1e-9)
+    np.testing.assert_allclose(solution.eigenvalues, wanted[wanted > 1e-10], rtol=1e-9)
 
 
 def test_signs_are_the_same_by_either_route(monkeypatch):
@@ -77,7 +77,7 @@ def test_rounding_of_a_large_offset_is_no_component():
 
 def test_equal_eigenvalues_are_no_problem(route):
     solution = leading_eigenpairs(gram(Precomputed(), np.eye(30)), 3)
-    np.testing.assert_allclose(solution.state, 1.0)
+    np.testing.assert_allclose(solution.eigenvalues, 1.0)
     assert solution.status is Status.OPTIMAL
 
 
@@ -93,4 +93,4 @@ def test_arpack_on_a_large_blocked_matrix_equals_lapack():
     C = gram(RBF(gamma=0.1), rows).centered().toarray()
     wanted = np.linalg.eigvalsh(C)[::-1][:5]
     assert blocked.status is Status.OPTIMAL
-    np.testing.assert_allclose(blocked.state, wanted, rtol=1e-10)
+    np.testing.assert_allclose(blocked.eigenvalues, wanted, rtol=1e-10)

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import count, sentence, short
 from mercer.report.charts.frame import dot, drawing, thinned
 from mercer.report.charts.scale import Linear
-from mercer.report.html import Markup, data, tag
-from mercer.report.page import switch
+from mercer.report.html import Markup, data, switch, tag
 from mercer.report.sections.groups import Groups, by_error, by_label
 from mercer.report.study import Cloud
-from mercer.report.wording import count, sentence, short
 
 MOST_POINTS = 2000
 FIELDS = 14  # of a row, in its card
