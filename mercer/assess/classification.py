@@ -51,7 +51,7 @@ class Answers:
     # ------------------------------------------------------------ the matrix
     def confusion(self) -> np.ndarray:
         """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
-        return Confusion.of(self.truth, self.predicted, range(self.n_labels), self.weight).matrix
+        return Confusion.counted(self.truth, self.predicted, self.n_labels, self.weight)
 
     @cached_property
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -161,16 +161,20 @@ class Learner:
         start = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = clone(best.search.estimator).set_params(**best.search.best_params_)
-            model.fit(Z[best.rows], self.problem.y[best.rows])
+            model = self._estimator(best).fit(Z[best.rows], self.problem.y[best.rows])
         return model, time.monotonic() - start
+
+    def _estimator(self, best: Search, **more: Any) -> Any:
+        """Return the best candidate, unfitted, with a time limit and more if it has such."""
+        estimator = clone(best.search.estimator).set_params(**best.search.best_params_)
+        more["time_limit"] = self._seconds_to_fit()
+        known = estimator.get_params(deep=False)
+        return estimator.set_params(**{k: v for k, v in more.items() if k in known})
 
     def _steps(self, best: Search, seconds: float) -> tuple[list[tuple[str, Any]], np.ndarray]:
         """Return the unfitted steps, and the rows for them."""
         recipe, n = best.recipe, len(self.problem)
-        estimator = clone(best.search.estimator).set_params(**best.search.best_params_)
-        last = {"probability": True, "time_limit": self._seconds_to_fit()}
-        estimator.set_params(**{k: v for k, v in last.items() if k in estimator.get_params()})
+        estimator = self._estimator(best, probability=True)
         most = min(self._fittable(best, seconds), recipe.most_rows or n)
         if n <= most:
             return [("model", estimator)], np.arange(n)

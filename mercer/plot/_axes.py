@@ -55,21 +55,33 @@ def row_of_axes(count: int, axes: Any = None) -> np.ndarray:
     return given
 
 
-def clean(ax: Any, grid: str | None = "y") -> None:
-    """Leave out the frame; faint lines where values are read off."""
+def clean(ax: Any, grid: str | None = "y", x: str = "", y: str = "") -> Any:
+    """Leave out the frame, draw faint lines where values are read off, name the axes."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#999999")
     ax.tick_params(colors=INK, which="both")
     ax.set_axisbelow(True)
     if grid:
         ax.grid(axis=grid, color=GRID, linewidth=0.8)
+    return _named(ax, x, y)
 
 
-def name_axes(ax: Any, x: str, y: str) -> Any:
-    """Write what the axes show; return the Axes."""
+def bare(ax: Any, x: str = "", y: str = "", length: int = 0) -> Any:
+    """Leave out all lines around an image, name the axes."""
+    ax.spines[:].set_visible(False)
+    ax.tick_params(colors=INK, length=length)
+    return _named(ax, x, y)
+
+
+def _named(ax: Any, x: str, y: str) -> Any:
     ax.set_xlabel(x, color=INK)
     ax.set_ylabel(y, color=INK)
     return ax
+
+
+def legend(ax: Any, *handles: Any, **options: Any) -> None:
+    """Write what is what, without a frame."""
+    ax.legend(*handles, **{"frameon": False, "labelcolor": INK, **options})
 
 
 class Scale(NamedTuple):

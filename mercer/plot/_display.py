@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MOST_INTEGERS = 12  # more distinct integers than this are values, not labels
 AX = "ax : matplotlib Axes, default=None\n    Where to draw; None makes a new figure."
 ATTRIBUTES = "ax_, figure_ : matplotlib Axes and Figure\n    Where it was drawn last."
 
@@ -134,76 +133,3 @@ def probabilities(model: Any, X: Any) -> np.ndarray:
             f"probabilities (SVC(probability=True)) or wrap it in CalibratedClassifierCV"
         )
     return np.asarray(model.predict_proba(X), dtype=np.float64)
-
-
-# ---------------------------------------------------------------- columns
-def column(values: Any, what: str, n: int | None = None) -> np.ndarray:
-    """Return one entry for each row, shape (n,)."""
-    array = np.asarray(values)
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if array.ndim != 1 or not len(array) or (n is not None and len(array) != n):
-        wanted = "shape (n,)" if n is None else f"{n} entries, one for each row"
-        raise ValueError(f"{what} must have {wanted}; got shape {np.shape(values)}")
-    return array
-
-
-def numbers(values: Any, what: str, n: int | None = None) -> np.ndarray:
-    """Return one finite number for each row, shape (n,)."""
-    array = column(values, what, n)
-    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise ValueError(f"{what} must hold finite numbers; got {array.dtype} values")
-    return array.astype(np.float64)
-
-
-def are_labels(values: np.ndarray) -> bool:
-    """Tell labels from values: texts, booleans and few integers."""
-    if values.dtype.kind in "iu":
-        return len(np.unique(values)) <= MOST_INTEGERS
-    return values.dtype.kind != "f"
-
-
-def codes_of(values: np.ndarray, classes: np.ndarray, what: str) -> np.ndarray:
-    """Return the place of each value among the classes."""
-    places = {label: i for i, label in enumerate(classes.tolist())}
-    strange = [v for v in values.tolist() if v not in places]
-    if strange:
-        raise ValueError(
-            f"{what} holds {strange[0]!r}, which is none of the classes {list(places)}"
-        )
-    return np.array([places[v] for v in values.tolist()], dtype=np.intp)
-
-
-# ---------------------------------------------------------------- classes and their scores
-def classes_of(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes of the rows as places, and the classes."""
-    y = column(y, "y")
-    known = np.unique(y) if labels is None else np.asarray(labels)
-    if len(known) < 2:
-        raise ValueError(f"y must hold two classes or more; got {known.tolist()}: name all labels")
-    return codes_of(y, known, "y"), known
-
-
-def score_columns(scores: Any, n: int, k: int) -> np.ndarray:
-    """Return a score for each class, shape (n, K)."""
-    array = np.asarray(scores, dtype=np.float64)
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    wanted = [(n,), (n, 2)] if k == 2 else [(n, k)]
-    if array.shape not in wanted or not np.isfinite(array).all():
-        shapes = " or ".join(map(str, wanted))
-        raise ValueError(
-            f"scores must be finite, of shape {shapes} for {k} classes; got {array.shape}"
-        )
-    if array.ndim == 2:
-        return array
-    inside = bool((array >= 0).all() and (array <= 1).all())
-    return np.column_stack([1 - array if inside else -array, array])
-
-
-def spoken_of(classes: np.ndarray, positive: Any) -> list[int]:
-    """Return which classes are spoken of."""
-    if positive is None:
-        return [1] if len(classes) == 2 else list(range(len(classes)))
-    found = np.flatnonzero(classes == positive)
-    if len(found) != 1:
-        raise ValueError(f"positive must be one of {classes.tolist()}; got {positive!r}")
-    return [int(found[0])]

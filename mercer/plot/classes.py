@@ -15,25 +15,15 @@ from mercer.plot._axes import (
     SIDE,
     SURFACE,
     axes_for,
+    bare,
     clean,
+    legend,
     line_style,
-    name_axes,
     name_of,
     tilt,
-)  # fmt: skip
-from mercer.plot._display import (
-    Display,
-    check_kind,
-    classes_of,
-    codes_of,
-    column,
-    documented,
-    probabilities,
-    ranking_scores,
-    score_columns,
-    spoken_of,
 )
-from mercer.plot.records import N_BINS, Calibration, Confusion, RocCurves
+from mercer.plot._display import Display, check_kind, documented, probabilities, ranking_scores
+from mercer.plot.records import N_BINS, Confusion, RocCurves, calibrations
 
 MOST_LABELS = 20  # more classes than this are not all written
 
@@ -125,9 +115,7 @@ class RocDisplay(Display):
         positive, name
             As in ``from_estimator``.
         """
-        y, classes = classes_of(y, labels)
-        columns = score_columns(scores, len(y), len(classes))
-        return cls._of(RocCurves.of(y, columns, classes, spoken_of(classes, positive)), name, ax)
+        return cls._of(RocCurves.of(y, scores, labels, positive), name, ax)
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, *, ax: Any = None) -> Self:
@@ -216,11 +204,8 @@ class ConfusionDisplay(Display):
         labels : list, default=None
             The classes and their order; None is those of y and the prediction, sorted.
         """
-        y = column(y, "y")
-        prediction = column(prediction, "prediction", len(y))
-        known = np.unique(np.concatenate([y, prediction])) if labels is None else np.asarray(labels)
-        codes = codes_of(y, known, "y"), codes_of(prediction, known, "prediction")
-        return cls(Confusion.of(*codes, known).matrix, known).plot(ax)
+        record = Confusion.of(y, prediction, labels)
+        return cls(record.matrix, record.labels).plot(ax)
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, *, ax: Any = None) -> Self:
@@ -238,9 +223,7 @@ class ConfusionDisplay(Display):
             ax.set_xticks(places, texts)
             ax.set_yticks(places, texts)
             tilt(ax, texts)
-        ax.spines[:].set_visible(False)
-        ax.tick_params(colors=INK, length=0)
-        return name_axes(ax, "predicted", "true")
+        return bare(ax, "predicted", "true")
 
 
 def _write_counts(ax: Any, record: Confusion) -> None:
@@ -346,21 +329,7 @@ class CalibrationDisplay(Display):
         by_class : bool, default=False
             Whether each class has its curve.
         """
-        y, classes = classes_of(y, labels)
-        said = score_columns(probability, len(y), len(classes))
-        if said.min() < 0 or said.max() > 1:
-            ends = f"{said.min():.3g} to {said.max():.3g}"
-            raise ValueError(f"probability must lie in [0, 1]; got values from {ends}")
-        if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-            raise ValueError(f"n_bins must be an integer ≥ 1; got {n_bins!r}")
-        wanted = spoken_of(classes, positive)
-        if len(wanted) > 1 and not by_class:
-            came_true = y == said.argmax(axis=1)
-            bins = Calibration.of(said.max(axis=1), came_true, n_bins=n_bins)
-            return cls({"predicted class": bins}).plot(ax)
-        chosen = range(len(classes)) if by_class and positive is None else wanted
-        columns = {str(classes[i]): (said[:, i], y == i) for i in chosen}
-        return cls({k: Calibration.of(*v, n_bins=n_bins) for k, v in columns.items()}).plot(ax)
+        return cls(calibrations(y, probability, labels, positive, n_bins, by_class)).plot(ax)
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, *, ax: Any = None) -> Self:
@@ -388,12 +357,11 @@ class CalibrationDisplay(Display):
 # ---------------------------------------------------------------- the square of two shares
 def _legend(ax: Any, place: str) -> None:
     """Write what is what, on a veil over what lies behind."""
-    ax.legend(loc=place, labelcolor=INK, fontsize="small", framealpha=0.85, edgecolor="none")
+    legend(ax, loc=place, fontsize="small", frameon=True, framealpha=0.85, edgecolor="none")
 
 
 def _unit_square(ax: Any, x: str, y: str) -> Any:
     ax = axes_for(ax, SIDE)
     ax.plot([0, 1], [0, 1], color="#999999", linewidth=1.0, linestyle="--")
-    clean(ax, "both")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    return name_axes(ax, x, y)
+    return clean(ax, "both", x, y)

@@ -11,7 +11,7 @@ from sklearn import model_selection
 
 from mercer.cv_results import Axis
 from mercer.cv_results import score_name as name_of_score
-from mercer.plot._axes import BLUE, INK, ORANGE, Scale, axes_for, band, clean, name_of, ring
+from mercer.plot._axes import BLUE, ORANGE, Scale, axes_for, band, clean, legend, name_of, ring
 from mercer.plot._display import Display, documented
 from mercer.plot.records import LearningCurve
 
@@ -80,7 +80,7 @@ def validation_curve(
     best = int(np.nanargmax(drawn.test))
     text = f"best test: {parameter} = {name_of(scale.values[best])}"
     ring(ax, scale.positions[best], drawn.test[best], text)
-    ax.legend(frameon=False, labelcolor=INK)
+    legend(ax)
     scale.apply(ax.xaxis, parameter)
     return ax
 
@@ -156,9 +156,8 @@ class LearningCurveDisplay(Display):
         train, test = _scores(self.train_scores, self.test_scores, len(sizes))
         ax = axes_for(ax)
         _draw_bands(ax, sizes, train, test, self.score_name)
-        ax.legend(frameon=False, labelcolor=INK)
-        ax.set_xlabel("training rows", color=INK)
-        return ax
+        legend(ax)
+        return clean(ax, x="training rows", y=self.score_name)
 
 
 def _scores(train: Any, test: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -188,6 +187,5 @@ def _draw_bands(
     ):
         folds = f", mean ± 1 std of {table.shape[1]} folds" if table.shape[1] > 1 else ""
         band(ax, x, mean, spread, color, label + folds)
-    clean(ax)
-    ax.set_ylabel(score, color=INK)
+    clean(ax, y=score)
     return drawn

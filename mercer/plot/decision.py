@@ -19,20 +19,13 @@ from mercer.plot._axes import (
     axes_for,
     clean,
     colour_bar,
+    legend,
     letters_across,
-    name_axes,
     name_of,
-)  # fmt: skip
-from mercer.plot._display import (
-    Display,
-    check_model,
-    codes_of,
-    column,
-    last_step,
-    numbers,
-    seen_by_last_step,
 )
+from mercer.plot._display import Display, check_model, last_step, seen_by_last_step
 from mercer.plot.plane import METHODS, Asked, Plane
+from mercer.plot.records import codes_of, column, numbers
 
 FAINT, STRONG = 0.10, 0.50  # how much colour a region has where the model is least and most sure
 MOST_CLASSES = 20  # more are not named in a legend
@@ -127,8 +120,11 @@ class DecisionDisplay(Display):
         _check_options(model, response_method, grid_resolution)
         plane = Plane.of(X, features)
         said, classes = Asked(model, X, plane, int(grid_resolution)).said(response_method)
-        rows = plane.points, _target(model, X, y, classes), _support(model, X, plane)
-        return cls(*said, *rows, _labels(plane)).plot(ax)
+        target, support = _target(model, X, y, classes), _support(model, X, plane)
+        display = cls(
+            **said, points=plane.points, target=target, support=support, labels=_labels(plane)
+        )
+        return display.plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         ax = axes_for(ax, width=5.2)
@@ -139,11 +135,9 @@ class DecisionDisplay(Display):
             if self.points is not None:
                 _draw_rows(ax, self, self.points)
             _draw_edges(ax, self)
-        clean(ax, grid=None)
         ax.set(xlim=self.u[[0, -1]], ylim=self.v[[0, -1]])
-        name_axes(ax, *self.labels)
         _write_legend(ax)
-        return ax
+        return clean(ax, None, *self.labels)
 
 
 def _check_options(model: Any, response_method: str, grid_resolution: Any) -> None:
@@ -347,8 +341,6 @@ def _write_legend(ax: Any) -> None:
         return
     texts = [name_of(text) for text in texts]
     columns = _fitting(texts, letters_across(ax))
-    ax.legend(
-        handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False,
-        labelcolor=INK, fontsize="small", borderpad=0.2, handletextpad=0.4, columnspacing=1.2,
-        borderaxespad=0.2,
-    )  # fmt: skip
+    pads = {"borderpad": 0.2, "handletextpad": 0.4, "columnspacing": 1.2, "borderaxespad": 0.2}
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns}
+    legend(ax, handles, texts, fontsize="small", **place, **pads)

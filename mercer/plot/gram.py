@@ -13,18 +13,13 @@ from mercer.plot._axes import (
     INK,
     SURFACE,
     axes_for,
+    bare,
     colour_bar,
     name_of,
     tilt,
-)  # fmt: skip
-from mercer.plot._display import (
-    Display,
-    are_labels,
-    check_model,
-    column,
-    last_step,
-    seen_by_last_step,
 )
+from mercer.plot._display import Display, check_model, last_step, seen_by_last_step
+from mercer.plot.records import are_labels, column
 
 ROUNDING = 1e-9  # of the largest eigenvalue: what is less than 0 by more is no rounding
 MOST_CLASSES = 20  # more are not written at the axis
@@ -138,12 +133,9 @@ class GramDisplay(Display):
         # not forced to be square: names beside a square would be cut off in a narrow figure
         image = ax.imshow(self.K, **_colors(self.K), interpolation="nearest", aspect="auto")
         colour_bar(ax, image, "k(x, y)")
-        ax.spines[:].set_visible(False)
-        ax.tick_params(colors=INK, length=2)
         ax.set_title(self._title(), color=INK, fontsize="small")
-        if self.labels is None:
-            ax.set_xlabel(self.what, color=INK)
-        else:
+        bare(ax, self.what if self.labels is None else "", length=2)
+        if self.labels is not None:
             _draw_classes(ax, [str(label) for label in self.labels.tolist()])
         return ax
 

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.plot._axes import BLUE, ORANGE, SIDE, axes_for, clean, name_axes
-from mercer.plot._display import Display, check_kind, documented, numbers
+from mercer.plot._axes import BLUE, ORANGE, SIDE, axes_for, clean
+from mercer.plot._display import Display, check_kind, documented
+from mercer.plot.records import numbers
 
 KINDS = ("actual_vs_predicted", "residual_vs_predicted")
 
@@ -44,8 +45,7 @@ def residuals(prediction: Any, residual: Any, *, ax: Any = None) -> Any:
 
 def _draw_dots(ax: Any, prediction: Any, heights: Any, what: str, grid: str) -> Any:
     ax.plot(prediction, heights, linestyle="none", marker="o", markersize=3, alpha=0.5, color=BLUE)
-    clean(ax, grid)
-    return name_axes(ax, "predicted", what)
+    return clean(ax, grid, "predicted", what)
 
 
 @dataclass(eq=False, repr=False)

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
 
-from mercer.plot._display import codes_of, last_step
+from mercer.plot._display import last_step
+from mercer.plot.records import codes_of
 
 MARGIN = 0.08  # of the range of the rows, on each side
 MOST_CELLS = 4_000_000  # of the tables that a model is asked about at once
@@ -202,21 +203,6 @@ def _around(values: np.ndarray, n: int) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- what the model says
-class Said(NamedTuple):
-    """What a model says on a grid.
-
-    ``response`` has the shape (len(v), len(u)), or a third axis for several classes; ``codes`` are
-    the predicted classes, as places in ``classes`` (None for values).
-    """
-
-    u: np.ndarray
-    v: np.ndarray
-    response: np.ndarray
-    kind: str  # "probability", "margin", "decision", "class", "outlier" or "value"
-    codes: np.ndarray | None = None
-    classes: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A model and the grid that it is asked about."""
@@ -226,17 +212,23 @@ class Asked:
     plane: Plane
     n: int
 
-    def said(self, method: str) -> tuple[Said, np.ndarray | None]:
-        """Return what the model says, and its classes."""
+    def said(self, method: str) -> tuple[dict[str, Any], np.ndarray | None]:
+        """Return what the model says, by the fields of `DecisionDisplay`, and its classes."""
         u, v = self.plane.axes(self.n)
+        said: dict[str, Any] = {"u": u, "v": v}
         if is_regressor(self.model):
-            return Said(u, v, self._values(), "value"), None
+            return said | {"response": self._values(), "kind": "value"}, None
         predicted = self._on_grid("predict")
         classes = _classes(self.model, predicted, self.X)
         codes = codes_of(predicted.ravel(), classes, "the prediction").reshape(predicted.shape)
         response, kind = self._response(method, codes)
         names = _class_names(self.model, classes)
-        return Said(u, v, response, kind, codes, names), classes
+        return said | {
+            "response": response,
+            "kind": kind,
+            "codes": codes,
+            "classes": names,
+        }, classes
 
     def _response(self, method: str, codes: np.ndarray) -> tuple[np.ndarray, str]:
         if is_outlier_detector(self.model):

@@ -17,10 +17,11 @@ from mercer.plot._axes import (
     SURFACE,
     axes_for,
     clean,
-    name_axes,
+    legend,
     name_of,
-)  # fmt: skip
-from mercer.plot._display import Display, are_labels, check_model, documented, last_step
+)
+from mercer.plot._display import Display, check_model, documented, last_step
+from mercer.plot.records import are_labels
 
 MOST_LABELS = len(PALETTE) * len(MARKERS)  # pairs of a colour and a marker
 MOST_BARS = 40  # of a scree plot; more are drawn as a line
@@ -100,39 +101,32 @@ class ScreeDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         ax, values = axes_for(ax), np.asarray(self.values, dtype=np.float64)
+        _draw_bars(ax, values, "each" if self.are_shares else None)
         if self.are_shares:
-            _draw_shares(ax, values)
-        else:
-            _draw_bars(ax, values, "eigenvalue")
-        clean(ax)
-        ax.set_xlabel("component", color=INK)
+            _draw_sums(ax, np.cumsum(values))
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlim(0.3, len(values) + 0.7)
-        return ax
+        what = "share of the variance" if self.are_shares else "eigenvalue"
+        return clean(ax, x="component", y=what)
 
 
-def _draw_shares(ax: Any, shares: np.ndarray) -> None:
+def _draw_sums(ax: Any, sums: np.ndarray) -> None:
     from matplotlib.ticker import PercentFormatter
 
-    _draw_bars(ax, shares, "share of the variance", label="each")
-    few = len(shares) <= MOST_BARS
-    ax.plot(
-        np.arange(1, len(shares) + 1), np.cumsum(shares), color=ORANGE, linewidth=1.8,
-        marker="o" if few else "", markersize=4, label="together",
-    )  # fmt: skip
+    marker = {"marker": "o" if len(sums) <= MOST_BARS else "", "markersize": 4}
+    position = np.arange(1, len(sums) + 1)
+    ax.plot(position, sums, color=ORANGE, linewidth=1.8, label="together", **marker)
     ax.set_ylim(0.0, 1.05)
     ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    ax.legend(frameon=False, labelcolor=INK, loc="center right")
+    legend(ax, loc="center right")
 
 
-def _draw_bars(ax: Any, values: np.ndarray, what: str, label: str | None = None) -> None:
-    position = np.arange(1, len(values) + 1)
+def _draw_bars(ax: Any, values: np.ndarray, label: str | None) -> None:
     colors = np.where(values < 0, ORANGE, BLUE)
     width = 0.7 if len(values) <= MOST_BARS else 1.0
-    ax.bar(position, values, width=width, color=colors, label=label)
+    ax.bar(np.arange(1, len(values) + 1), values, width=width, color=colors, label=label)
     if (values < 0).any():
         ax.axhline(0.0, color=INK, linewidth=0.8)
-    ax.set_ylabel(what, color=INK)
 
 
 # ---------------------------------------------------------------- rows
@@ -228,12 +222,7 @@ class EmbeddingDisplay(Display):
 
     @classmethod
     def from_coordinates(
-        cls,
-        Z: Any,
-        color: Any = None,
-        *,
-        components: tuple[int, int] = (0, 1),
-        ax: Any = None,
+        cls, Z: Any, color: Any = None, *, components: tuple[int, int] = (0, 1), ax: Any = None
     ) -> Self:
         """Draw coordinates that are known already.
 
@@ -265,9 +254,8 @@ class EmbeddingDisplay(Display):
         else:
             dots = _draw_dots(ax, points, c=color.astype(np.float64), cmap=SURFACE)
             ax.figure.colorbar(dots, ax=ax, pad=0.02).outline.set_visible(False)
-        clean(ax, grid=None)
         ax.set_aspect("equal", adjustable="datalim")
-        return name_axes(ax, *self.labels)
+        return clean(ax, None, *self.labels)
 
 
 def _coordinates(Z: Any, X: Any) -> np.ndarray:
@@ -321,7 +309,5 @@ def _draw_labels(ax: Any, points: np.ndarray, labels: np.ndarray) -> None:
             ax, points[which == i], c=PALETTE[i % len(PALETTE)], label=name_of(str(label)),
             marker=MARKERS[(i + i // len(PALETTE)) % len(MARKERS)],
         )  # fmt: skip
-    ax.legend(
-        frameon=False, labelcolor=INK, loc="upper left", bbox_to_anchor=(1.0, 1.0),
-        ncols=1 + (len(known) - 1) // 16,
-    )  # fmt: skip
+    columns = 1 + (len(known) - 1) // 16
+    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=columns)

@@ -14,12 +14,85 @@ import numpy as np
 from mercer.cv_results import Axis, Trials
 
 N_BINS = 10  # of predicted probabilities
+MOST_INTEGERS = 12  # more distinct integers than this are values, not labels
 
 
 def ratio(part: Any, whole: Any) -> np.ndarray:
     """Return part / whole, NaN where the whole is not positive."""
     part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
     return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
+
+
+# ---------------------------------------------------------------- columns
+def column(values: Any, what: str, n: int | None = None) -> np.ndarray:
+    """Return one entry for each row, shape (n,)."""
+    array = np.asarray(values)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1 or not len(array) or (n is not None and len(array) != n):
+        wanted = "shape (n,)" if n is None else f"{n} entries, one for each row"
+        raise ValueError(f"{what} must have {wanted}; got shape {np.shape(values)}")
+    return array
+
+
+def numbers(values: Any, what: str, n: int | None = None) -> np.ndarray:
+    """Return one finite number for each row, shape (n,)."""
+    array = column(values, what, n)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise ValueError(f"{what} must hold finite numbers; got {array.dtype} values")
+    return array.astype(np.float64)
+
+
+def are_labels(values: np.ndarray) -> bool:
+    """Tell labels from values: texts, booleans and few integers."""
+    if values.dtype.kind in "iu":
+        return len(np.unique(values)) <= MOST_INTEGERS
+    return values.dtype.kind != "f"
+
+
+def codes_of(values: np.ndarray, classes: np.ndarray, what: str) -> np.ndarray:
+    """Return the place of each value among the classes."""
+    places = {label: i for i, label in enumerate(classes.tolist())}
+    strange = [v for v in values.tolist() if v not in places]
+    if strange:
+        raise ValueError(
+            f"{what} holds {strange[0]!r}, which is none of the classes {list(places)}"
+        )
+    return np.array([places[v] for v in values.tolist()], dtype=np.intp)
+
+
+def classes_of(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes of the rows as places, and the classes."""
+    y = column(y, "y")
+    known = np.unique(y) if labels is None else np.asarray(labels)
+    if len(known) < 2:
+        raise ValueError(f"y must hold two classes or more; got {known.tolist()}: name all labels")
+    return codes_of(y, known, "y"), known
+
+
+def score_columns(scores: Any, n: int, k: int) -> np.ndarray:
+    """Return a score for each class, shape (n, K)."""
+    array = np.asarray(scores, dtype=np.float64)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    wanted = [(n,), (n, 2)] if k == 2 else [(n, k)]
+    if array.shape not in wanted or not np.isfinite(array).all():
+        shapes = " or ".join(map(str, wanted))
+        raise ValueError(
+            f"scores must be finite, of shape {shapes} for {k} classes; got {array.shape}"
+        )
+    if array.ndim == 2:
+        return array
+    inside = bool((array >= 0).all() and (array <= 1).all())
+    return np.column_stack([1 - array if inside else -array, array])
+
+
+def spoken_of(classes: np.ndarray, positive: Any) -> list[int]:
+    """Return which classes are spoken of."""
+    if positive is None:
+        return [1] if len(classes) == 2 else list(range(len(classes)))
+    found = np.flatnonzero(classes == positive)
+    if len(found) != 1:
+        raise ValueError(f"positive must be one of {classes.tolist()}; got {positive!r}")
+    return [int(found[0])]
 
 
 # ---------------------------------------------------------------- ranking
@@ -62,12 +135,12 @@ class RocCurves:
     areas: np.ndarray
 
     @classmethod
-    def of(
-        cls, codes: np.ndarray, scores: np.ndarray, labels: Any, spoken_of: Sequence[int]
-    ) -> RocCurves:
-        """Rank rows of classes 0 … K − 1 by scores of shape (n, K)."""
-        curves = [Roc.of(scores[:, i], codes == i) for i in spoken_of]
-        return cls([labels[i] for i in spoken_of], curves, np.array([c.area for c in curves]))
+    def of(cls, y: Any, scores: Any, labels: Any = None, positive: Any = None) -> RocCurves:
+        """Rank rows of classes y by scores, of shape (n,) for two classes or (n, K)."""
+        y, classes = classes_of(y, labels)
+        columns, own = score_columns(scores, len(y), len(classes)), spoken_of(classes, positive)
+        curves = [Roc.of(columns[:, i], y == i) for i in own]
+        return cls(classes[own], curves, np.array([c.area for c in curves]))
 
     @classmethod
     def of_evaluation(cls, evaluation: Any) -> RocCurves:
@@ -123,6 +196,25 @@ class Calibration(NamedTuple):
         return cls(edges, total, ratio(said, total), ratio(seen, total))
 
 
+def calibrations(
+    y: Any, probability: Any, labels: Any, positive: Any, n_bins: int, by_class: bool
+) -> dict[str, Calibration]:
+    """Return the bins of the positive of two classes, of the predicted class, or of each."""
+    y, classes = classes_of(y, labels)
+    said = score_columns(probability, len(y), len(classes))
+    if said.min() < 0 or said.max() > 1:
+        ends = f"{said.min():.3g} to {said.max():.3g}"
+        raise ValueError(f"probability must lie in [0, 1]; got values from {ends}")
+    if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
+        raise ValueError(f"n_bins must be an integer ≥ 1; got {n_bins!r}")
+    wanted = spoken_of(classes, positive)
+    if len(wanted) > 1 and not by_class:
+        came_true = y == said.argmax(axis=1)
+        return {"predicted class": Calibration.of(said.max(axis=1), came_true, n_bins=n_bins)}
+    chosen = range(len(classes)) if by_class and positive is None else wanted
+    return {str(classes[i]): Calibration.of(said[:, i], y == i, n_bins=n_bins) for i in chosen}
+
+
 # ---------------------------------------------------------------- classes
 @dataclass(frozen=True, eq=False)
 class Confusion:
@@ -132,16 +224,20 @@ class Confusion:
     labels: Any
 
     @classmethod
-    def of(
-        cls,
-        truth: np.ndarray,
-        predicted: np.ndarray,
-        labels: Any,
-        weight: np.ndarray | None = None,
-    ) -> Confusion:
-        """Count rows (or sum their weights) by their true and predicted class, 0 … K − 1."""
-        k = len(labels)
-        return cls(np.bincount(truth * k + predicted, weight, k * k).reshape(k, k), labels)
+    def of(cls, y: Any, prediction: Any, labels: Any = None) -> Confusion:
+        """Count what was taken for what."""
+        y = column(y, "y")
+        prediction = column(prediction, "prediction", len(y))
+        known = np.unique(np.concatenate([y, prediction])) if labels is None else np.asarray(labels)
+        codes = codes_of(y, known, "y"), codes_of(prediction, known, "prediction")
+        return cls(cls.counted(*codes, len(known)), known)
+
+    @staticmethod
+    def counted(
+        truth: np.ndarray, predicted: np.ndarray, k: int, weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Count rows (or sum their weights) by their true and predicted class, 0 … k − 1."""
+        return np.bincount(truth * k + predicted, weight, k * k).reshape(k, k)
 
     @property
     def shares(self) -> np.ndarray:

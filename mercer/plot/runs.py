@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.plot._axes import INK, axes_for, clean, line_style, name_axes
+from mercer.plot._axes import axes_for, clean, legend, line_style
 from mercer.plot._display import Display, documented, last_step
 
 FEW_STEPS = 30  # of which each has a dot
@@ -127,11 +127,9 @@ class TraceDisplay(Display):
             ax.plot(across, shown, linewidth=1.8, label=label, markersize=4, **style)
         if self.log:
             ax.set_yscale("log")
-        clean(ax)
-        name_axes(ax, self.across, self.what)
         if len(self.curves) > 1 or not self.what:
-            ax.legend(frameon=False, labelcolor=INK)
-        return ax
+            legend(ax)
+        return clean(ax, x=self.across, y=self.what)
 
 
 # ---------------------------------------------------------------- reading

@@ -20,10 +20,11 @@ from mercer.plot._axes import (
     band,
     clean,
     colour_bar,
+    legend,
     letters_across,
     name_of,
     ring,
-)  # fmt: skip
+)
 from mercer.plot._display import Display, documented
 from mercer.plot.records import Surface
 
@@ -141,10 +142,8 @@ class SearchDisplay(Display):
         draw = _draw_cells if np.isfinite(surface.scores).mean() > 0.5 else _draw_dots
         told = self._told(surface, letters_across(ax))
         drawn = draw(ax, surface, scales, _darkest(self.mean), told)
-        ax.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, labelcolor=INK,
-            borderpad=0.2, handletextpad=0.5, fontsize="small",
-        )  # fmt: skip
+        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
+        legend(ax, **place, borderpad=0.2, handletextpad=0.5)
         clean(ax, grid=None)
         for side, scale, name in zip((ax.xaxis, ax.yaxis), scales, surface.parameters, strict=True):
             scale.apply(side, name)
@@ -198,11 +197,10 @@ def _draw_curve(ax: Any, surface: Surface, score: float, told: str) -> Any:
     else:
         band(ax, scale.positions[known], mean[known], std[known], BLUE, "mean ± 1 std")
     ring(ax, scale.positions[place], score, told)
-    clean(ax)
-    ax.set_ylabel(surface.scoring, color=INK)
+    clean(ax, y=surface.scoring)
     scale.apply(ax.xaxis, surface.parameters[0])
     _tilt(ax, scale)
-    ax.legend(frameon=False, labelcolor=INK)
+    legend(ax)
     return ax
 
 

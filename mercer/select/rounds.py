@@ -126,6 +126,17 @@ class Staged:
         The cost of a fit to n rows grows as this power of n.
     most_rows : tuple of int, default=()
         Rows of the narrower rounds, at most; what is not given follows from the time.
+
+    Examples
+    --------
+    >>> from mercer import SVC, KernelSearchCV
+    >>> from mercer.select import Staged
+    >>> X = [[float(i % 7), float(i % 5)] for i in range(300)]
+    >>> y = [int(a > b) for a, b in X]
+    >>> plan = Staged(first_rows=100, most_rows=(200, 300))
+    >>> search = KernelSearchCV(SVC("linear"), {"C": [0.1, 1.0]}, strategy=plan).fit(X, y)
+    >>> sorted({int(n) for n in search.cv_results_["n_resources"]})
+    [100, 200, 300]
     """
 
     first_rows: int = 1500

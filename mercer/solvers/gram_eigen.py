@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -11,17 +12,16 @@ from mercer._array import one_blas_thread
 from mercer._floats import EPS
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
-from mercer.result import Certificate
 from mercer.solvers._krylov import block_krylov
 from mercer.solvers.eigen import SAFETY, EigenSolution, by_lapack, few, fix_signs, status_of
 
 ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
-SAMPLE = 600  # points whose eigenvectors are the start for all points
+SAMPLE = 600  # points
 WIDTH = 14  # columns of a block beyond the wanted ones: a pass over the tiles costs more than these
 SHARPEST = 1e-10  # relative residual that float64 products are asked for at most
-NOTHING = 1e-12  # of the largest eigenvalue: what float32 vectors leave of a zero
-BELOW = 1e-2  # relative residual at which the lower end of the spectrum is known well enough
+ZERO_IN_SINGLE = 1e-12  # of the largest eigenvalue: what float32 vectors leave of a zero
+LOWER_END_REACHES = 1e-2  # relative residual that the lower end of the spectrum needs
 
 
 def leading_eigenpairs(
@@ -31,6 +31,7 @@ def leading_eigenpairs(
     tolerance: float = 1e-8,
     memory: int | float | str | None = None,
     below: bool = False,
+    by_products: bool | None = None,
     random_state: int = 0,
 ) -> EigenSolution:
     """Return the eigenpairs of the largest eigenvalues of a Gram matrix that are positive.
@@ -48,6 +49,8 @@ def leading_eigenpairs(
         The byte budget of the copy of K that LAPACK works on.
     below : bool, default=False
         Whether to look for negative eigenvalues as well (the kernel may be indefinite).
+    by_products : bool or None, default=None
+        Whether products with K are the way; None: if they are faster than LAPACK.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def leading_eigenpairs(
     """
     n = K.shape[0]
     k = n if n_components is None else min(n_components, n)
-    if few(n, k):
+    if few(n, k) if by_products is None else by_products:
         aim = SAFETY * tolerance
         ritz = block_krylov(K.dot, n, k, tolerance=aim, random_state=random_state)
         values, vectors = ritz.values, ritz.vectors
@@ -88,7 +91,7 @@ def _rounding(K: Gram, values: np.ndarray) -> float:
 
 def _lower_end(multiply: Any, n: int) -> np.ndarray:
     """Return the smallest eigenvalue, roughly: a Rayleigh quotient that is not below it."""
-    return -block_krylov(lambda V: -multiply(V), n, 1, tolerance=BELOW).values
+    return -block_krylov(lambda V: -multiply(V), n, 1, tolerance=LOWER_END_REACHES).values
 
 
 # ------------------------------------------------------------------------ nothing stored
@@ -99,6 +102,7 @@ def leading_centered_eigenpairs(
     *,
     tolerance: float = 1e-6,
     below: bool = False,
+    sample: int = SAMPLE,
     random_state: int = 0,
 ) -> tuple[EigenSolution, Centering]:
     """Return the leading eigenpairs of HKH from as few float64 passes over K as possible.
@@ -116,26 +120,19 @@ def leading_centered_eigenpairs(
         How many eigenpairs.
     below : bool, default=False
         Whether to look for negative eigenvalues as well (the kernel may be indefinite).
+    sample : int, default=600
+        How many points the start comes from.
     """
     # BLAS threads that wait for work would take the cores from those that compute tiles
     with one_blas_thread:
-        proof, negative = _iterate(exact, fast, n_components, tolerance, below, random_state)
-    solution = EigenSolution(
-        proof.vectors,
-        status_of(proof.certificate),
-        proof.certificate,
-        eigenvalues=proof.values,
-        trace=proof.trace,
-        negative=negative,
-    )
-    return solution, proof.centering
+        points = _sample(exact.shape[0], sample, random_state)
+        start = _start_from_sample(fast, n_components + WIDTH, points)
+        return _iterate(exact, fast, n_components, tolerance, below, start)
 
 
 def _iterate(
-    exact: Gram, fast: Gram, n_components: int, tolerance: float, below: bool, random_state: int
-) -> tuple[_Proof, np.ndarray]:
-    """Return the proof, and the negative eigenvalue that was found, if one was looked for."""
-
+    exact: Gram, fast: Gram, n_components: int, tolerance: float, below: bool, start: np.ndarray
+) -> tuple[EigenSolution, Centering]:
     def rough(V: np.ndarray) -> np.ndarray:
         return _without_mean(fast @ _without_mean(V).astype(np.float32))
 
@@ -143,19 +140,20 @@ def _iterate(
         return _without_mean(exact @ _without_mean(V))
 
     n = exact.shape[0]
-    rng = np.random.default_rng(random_state)
-    start = _start_from_sample(fast, n_components + WIDTH, rng)
     aim = max(0.7 * tolerance, SINGLE_REACHES)
     V = block_krylov(rough, n, n_components, tolerance=aim, start=start).vectors
-    proof = _prove(exact, V, tolerance)
-    wanted = min(tolerance, max(0.1 * proof.smallest, SHARPEST))
-    if proof.certificate.value > wanted:
+    solution, centering = _prove(exact, V, tolerance)
+    values = solution.eigenvalues
+    # a direction of an eigenvalue of less than its residual could be any
+    smallest = float(values[-1] / values[0]) if len(values) else 1.0
+    wanted = min(tolerance, max(0.1 * smallest, SHARPEST))
+    if solution.certificate.value > wanted:
         aim = SAFETY * wanted
-        V = block_krylov(precise, n, n_components, tolerance=aim, start=proof.vectors).vectors
-        proof = _prove(exact, V, tolerance)
-    noise = SINGLE_REACHES * proof.values.max(initial=0.0)
-    found = _lower_end(rough, n) if below else proof.values
-    return proof, found[found < -noise]
+        V = block_krylov(precise, n, n_components, tolerance=aim, start=solution.value).vectors
+        solution, centering = _prove(exact, V, tolerance)
+    noise = SINGLE_REACHES * solution.eigenvalues.max(initial=0.0)
+    found = _lower_end(rough, n) if below else solution.eigenvalues
+    return replace(solution, negative=found[found < -noise]), centering
 
 
 def _without_mean(V: np.ndarray) -> np.ndarray:
@@ -163,10 +161,14 @@ def _without_mean(V: np.ndarray) -> np.ndarray:
     return V - V.mean(axis=0)
 
 
-def _start_from_sample(K: Gram, width: int, rng: np.random.Generator) -> np.ndarray:
+def _sample(n: int, size: int, random_state: int) -> np.ndarray:
+    rng = np.random.default_rng(random_state)
+    return np.sort(rng.choice(n, min(size, n // 2), replace=False))
+
+
+def _start_from_sample(K: Gram, width: int, points: np.ndarray) -> np.ndarray:
     """Return a block near the leading eigenvectors: those of a sample, extended by K."""
     n = K.shape[0]
-    points = np.sort(rng.choice(n, min(SAMPLE, n // 2), replace=False))
     part = np.asarray(K.among(points), dtype=np.float64)
     part = _without_mean(_without_mean(part).T)
     m = len(part)
@@ -174,21 +176,7 @@ def _start_from_sample(K: Gram, width: int, rng: np.random.Generator) -> np.ndar
     return _without_mean(K.restrict(np.arange(n), points) @ ritz.vectors.astype(np.float32))
 
 
-class _Proof(NamedTuple):
-    values: np.ndarray
-    vectors: np.ndarray
-    trace: float
-    certificate: Certificate
-    centering: Centering
-
-    @property
-    def smallest(self) -> float:
-        """The smallest eigenvalue, relative to the largest: a direction of less than its residual
-        could be any."""
-        return float(self.values[-1] / self.values[0]) if len(self.values) else 1.0
-
-
-def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
+def _prove(K: Gram, V: np.ndarray, tolerance: float) -> tuple[EigenSolution, Centering]:
     """Return Rayleigh quotients, centring and proof from one product with float64 values."""
     n = K.shape[0]
     V = fix_signs(qr(_without_mean(V), mode="economic", check_finite=False)[0])
@@ -200,11 +188,12 @@ def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
     values, V, images = values[order], V[:, order], images[:, order]
     centering = Centering(weights, means, float(means.mean()))
     centered = CenteredGram(K, centering)
-    noise = max(_rounding(centered, values), NOTHING * float(values.max(initial=0.0)))
+    noise = max(_rounding(centered, values), ZERO_IN_SINGLE * float(values.max(initial=0.0)))
     keep = values > noise
     values, V, images = values[keep], V[:, keep], images[:, keep]
     trace = float(centered.diagonal().sum())
     certificate = eigen_residual(
         centered, values, V, tolerance=tolerance, trace=trace, images=images
     )
-    return _Proof(values, V, trace, certificate, centering)
+    status = status_of(certificate)
+    return EigenSolution(V, status, certificate, eigenvalues=values, trace=trace), centering

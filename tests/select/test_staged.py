@@ -138,7 +138,7 @@ def test_a_sample_has_every_class(n):
 
 
 # ---------------------------------------------------------------- whole searches
-PLAN = Staged(first_rows=120)
+PLAN = Staged(first_rows=120, seconds=1e6)  # time does not bind
 
 
 def problem(n, classes, seed=0):
@@ -183,7 +183,7 @@ def test_any_number_of_rows(n, kind):
 
 def test_few_splits_of_many_rows_are_counted_as_such():
     rows, y = problem(400, classes=True)
-    plan = Staged(first_rows=100, enough=150)
+    plan = Staged(first_rows=100, enough=150, seconds=1e6)
     search = KernelSearchCV(*GRIDS["classes"], strategy=plan, return_train_score=True).fit(rows, y)
     table = search.cv_results_
     assert search.n_splits_ == 2
@@ -320,6 +320,7 @@ def test_python_takes_what_the_command_takes(classes, name, monkeypatch):
     from mercer.tables import TableEncoder
 
     monkeypatch.setattr(learn, "STAGED", PLAN)
+    monkeypatch.setattr(learn, "STAGE_SHARE", 1e6)
     rows, y = problem(250, classes, seed=1)
     task = "classify" if classes else "regress"
     given = Problem(rows, y, "y", task, np.arange(len(y)))

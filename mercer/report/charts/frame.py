@@ -137,6 +137,14 @@ def legend(entries: Sequence[tuple[str, str]]) -> Markup:
     return tag("ul", items, class_="legend")
 
 
+def colour_bar(low: str, colours: Sequence[str], high: str, class_: str = "") -> Markup:
+    """Return colours (classes of the style sheet) in order, with what stands at both ends."""
+    swatches = [tag("i", class_=colour) for colour in colours]
+    ramp = tag("span", swatches, class_="ramp", aria_hidden="true")
+    class_ = f"colour-bar {class_}".strip()
+    return tag("p", tag("span", low), ramp, tag("span", high), class_=class_)
+
+
 # ---------------------------------------------------------------- marks
 def path(x: Any, y: Any) -> str:
     """Return the line through points, as the attribute ``d``; gaps where a number is missing."""

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._words import number, sentence, short
 from mercer.cv_results import is_number
 from mercer.plot.records import Surface
-from mercer.report.charts.frame import Frame, chart, dot, dots, line, ring
+from mercer.report.charts.frame import Frame, chart, colour_bar, dot, dots, line, ring
 from mercer.report.charts.scale import Bands, Linear, parameter_scale
 from mercer.report.html import Markup, card, join, table, tag
 from mercer.report.wording import aligned
@@ -50,8 +50,10 @@ def _map(surface: Surface) -> Markup:
     """Return the scores over two parameters."""
     draw = _cells if _is_full(surface) else _points
     frame, marks = draw(surface)
-    across, up = surface.parameters
-    return _picture(surface, frame, (across, up), marks, colour_bar(surface.scores))
+    (across, up), (_, low, high) = surface.parameters, steps(surface.scores)
+    colours = [f"s{step}" for step in range(STEPS)]
+    bar = colour_bar(f"≤ {number(low, 3)}", colours, number(high, 3))
+    return _picture(surface, frame, (across, up), marks, bar)
 
 
 def _picture(
@@ -151,19 +153,6 @@ def steps(scores: Any) -> tuple[np.ndarray, float, float]:
     low = max(low, high - 3.0 * (high - middle)) if high > middle else low
     share = (np.nan_to_num(scores) - low) / ((high - low) or 1.0)
     return np.clip((share * STEPS).astype(int), 0, STEPS - 1), float(low), float(high)
-
-
-def colour_bar(scores: Any) -> Markup:
-    """Return the colours in order, with the scores at both ends."""
-    _, low, high = steps(scores)
-    swatches = [tag("i", class_=f"s{step}") for step in range(STEPS)]
-    return tag(
-        "p",
-        tag("span", f"≤ {number(low, 3)}"),
-        tag("span", swatches, class_="ramp", aria_hidden="true"),
-        tag("span", number(high, 3)),
-        class_="colour-bar",
-    )
 
 
 def _cell(frame: Frame, i: int, j: int, text: str, step: int, tip: str) -> Markup:
