@@ -38,9 +38,6 @@ class EigenSolution(Solution):
     trace: float = float("nan")
     negative: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", self.eigenvalues)  # for readers of the older name
-
 
 # ------------------------------------------------------------------------ any operator
 def symmetric_eigenpairs(
