@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,13 +59,21 @@ class LinearRegressor(LinearModel):
 
     fit_intercept: bool
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to rows X, dense or sparse, and targets y.
+
+        Models of several targets take a y of shape (n, n_targets) too.
+        """
+        self._accept(self._fit(X, y, sample_weight))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Solution:
+        """Fit and keep what is known of the model, but for the proof."""
+        raise NotImplementedError
+
     def predict(self, X: Any) -> np.ndarray:
         """Return w·x + b of new rows."""
         return self._linear_values(X)
-
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, *, several: bool = False) -> Rows:
-        """Check and centre rows, targets and weights; rows of weight 0 are left out."""
-        return Rows.of(*self._checked(X, y, sample_weight, several), self.fit_intercept)
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, several: bool = False
@@ -85,7 +93,7 @@ class LinearRegressor(LinearModel):
             self.intercept_ = float(offset[0]) if rows.flat else offset
 
 
-class Rows(NamedTuple):
+class DenseDesign(NamedTuple):
     """Rows and targets of positive weight, centred if there is an intercept, and their units.
 
     X is (rows − mean) / unit and Y is (targets − center) / y_unit; the units are 1 unless squares
@@ -103,7 +111,7 @@ class Rows(NamedTuple):
     share: float  # the weights as they were given are share · weight
 
     @classmethod
-    def of(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> Rows:
+    def of(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> DenseDesign:
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
@@ -114,7 +122,7 @@ class Rows(NamedTuple):
         Y, center, y_unit = centered(Y, weight, intercept)
         return cls(X, Y, weight, mean, center, unit, y_unit, y.ndim == 1, share)
 
-    def apart_from(self, X: Any, y: Any) -> Rows:
+    def apart_from(self, X: Any, y: Any) -> DenseDesign:
         """Return rows that do not change with the user's arrays."""
         arrays = [a for a in (X, y) if isinstance(a, np.ndarray)]
         own: dict[str, Any] = {
@@ -276,4 +284,4 @@ def all_targets(solutions: list[Solution]) -> Solution:
         proof = Certificate(proof.kind, proof.value, proof.tolerance, proof.about, parts)
     coef = np.column_stack([s.value for s in solutions])
     offset = np.array([s.intercept for s in solutions])
-    return Solution(coef, worst.status, proof, offset, state=worst.state)
+    return Solution(coef, worst.status, proof, offset)

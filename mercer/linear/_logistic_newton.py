@@ -17,8 +17,14 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 from mercer._floats import EPS, TINY
 from mercer._limits import Limits
 from mercer._scratch import scratch
-from mercer.linear._likelihood import Likelihood, Point
-from mercer.linear._logistic_design import DIRECT, Design, factor_cost, scaled
+from mercer.linear._logistic import (
+    DIRECT,
+    Likelihood,
+    LikelihoodPoint,
+    LogisticDesign,
+    factor_cost,
+    scaled,
+)
 from mercer.result import Status
 
 BLOCKS = 1000  # columns up to which the guide of conjugate gradients may be dense
@@ -45,7 +51,7 @@ class State(NamedTuple):
 
     theta: np.ndarray  # (m, k)
     G: np.ndarray  # (n, k)
-    point: Point
+    point: LikelihoodPoint
     value: float
 
 
@@ -56,14 +62,23 @@ class NewtonRun:
     Newton step would gain.
     """
 
-    def __init__(self, design: Design, likelihood: Likelihood):
+    def __init__(
+        self,
+        design: LogisticDesign,
+        likelihood: Likelihood,
+        *,
+        direct: float = DIRECT,
+        cheap: float = CHEAP,
+        worth: float = WORTH,
+    ):
         self.design, self.likelihood = design, likelihood
+        self.cheap, self.worth = cheap, worth
         (n, m), k = design.A.shape, likelihood.n_outputs
         self.steps, self.error, self.reach = 0, np.inf, np.inf
         self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
-        self.direct = factor_cost(n, m * k) <= DIRECT
+        self.direct = factor_cost(n, m * k) <= direct
         self.small = self.direct and n * m * k <= SMALL
         self.solver: _Direct | _Conjugate | None = None
 
@@ -220,7 +235,7 @@ class _Direct:
         return H + np.diag(design.penalty[:, 0])
 
 
-def hessian(design: Design, point: Point, *, gauge: float = 0.0) -> np.ndarray:
+def hessian(design: LogisticDesign, point: LikelihoodPoint, *, gauge: float = 0.0) -> np.ndarray:
     """Return the Hessian of all coordinates, class by class.
 
     Adding the same to all classes changes no probability: there a softmax has no curvature, and is
@@ -293,7 +308,7 @@ class _Conjugate:
             return self.direction(state, gradient, error, tol)
         return x.astype(np.float64) * unit
 
-    def _product(self, point: Point, P: np.ndarray) -> np.ndarray:
+    def _product(self, point: LikelihoodPoint, P: np.ndarray) -> np.ndarray:
         """Return HP, unless time is over."""
         if self.limits.stopped(0) is Status.TIME_LIMIT:
             raise _OutOfTimeError
@@ -306,9 +321,9 @@ class _Conjugate:
         self.__init__(self.run, np.float64)  # type: ignore[misc]
         return True
 
-    def _guide(self, point: Point) -> Callable[[np.ndarray], np.ndarray]:
+    def _guide(self, point: LikelihoodPoint) -> Callable[[np.ndarray], np.ndarray]:
         k, m = point.slopes.shape[1], self.A.shape[1]
-        self.dense = self.dense or m <= CHEAP or self.last > m / WORTH
+        self.dense = self.dense or m <= self.run.cheap or self.last > m / self.run.worth
         if self.dense and m <= BLOCKS and self.squares is None:
             solve = dpotrs if self.dtype is np.float64 else spotrs
             factors = [self._block(point.entry(c, c)) for c in range(k)]

@@ -216,12 +216,10 @@ def proximal_gradient(
 
     Parameters
     ----------
-    f, grad : callable
-        x ↦ f(x) and x ↦ ∇f(x).
+    f, grad, x0, max_iter, time_limit, keep_points
+        As in `gradient_descent`.
     prox : callable
         (v, t) ↦ prox(v, t), for example ``lambda v, t: soft_threshold(v, lam * t)``.
-    x0 : array of shape (d,)
-        Where to start; f must be finite there.
     penalty : callable, default=None
         x ↦ p(x), for the values of the trace only; None: they are those of f.
     step : float, default=None
@@ -229,10 +227,6 @@ def proximal_gradient(
         until f(x) ≤ f(y) + ∇f(y)ᵀ(x − y) + ‖x − y‖²/2t.
     tol : float, default=1e-6
         The norm of the generalised gradient (x − prox(x − t∇f(x), t))/t at which the run is done.
-    max_iter, time_limit : int, float or None
-        Limits of steps and seconds; then, and on Ctrl-C, the last point is returned.
-    keep_points : bool, default=False
-        Whether ``stats["trace"]["points"]`` holds the path.
 
     Returns
     -------

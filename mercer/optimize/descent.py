@@ -126,18 +126,12 @@ def newton(
 
     Parameters
     ----------
-    f : callable or Problem
-        x ↦ f(x), a number; where it is NaN or infinite a step is taken back.
-    x0 : array of shape (d,)
-        Where to start; f must be finite there.
+    f, x0, max_iter, time_limit, keep_points
+        As in `gradient_descent`.
     grad, hess : callable
         x ↦ ∇f(x), shape (d,), and x ↦ ∇²f(x), shape (d, d); not needed if f is a Problem with both.
     tol : float, default=1e-8
         The Euclidean norm of the gradient at which the run is done.
-    max_iter, time_limit : int, float or None
-        Limits of steps and seconds; then, and on Ctrl-C, the best point so far is returned.
-    keep_points : bool, default=False
-        Whether ``stats["trace"]["points"]`` holds the path.
 
     Returns
     -------
@@ -230,20 +224,14 @@ def lbfgs(
 
     Parameters
     ----------
-    f : callable or Problem
-        x ↦ f(x), a number; where it is NaN or infinite a step is taken back.
-    x0 : array of shape (d,)
-        Where to start; f must be finite there.
+    f, x0, max_iter, time_limit, keep_points
+        As in `gradient_descent`.
     grad : callable
         x ↦ ∇f(x), shape (d,); not needed if f is a Problem.
     memory : int, default=10
         How many steps are remembered.
     tol : float, default=1e-6
         The Euclidean norm of the gradient at which the run is done.
-    max_iter, time_limit : int, float or None
-        Limits of steps and seconds; then, and on Ctrl-C, the best point so far is returned.
-    keep_points : bool, default=False
-        Whether ``stats["trace"]["points"]`` holds the path.
 
     Returns
     -------
