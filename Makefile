@@ -26,11 +26,14 @@ test: $(VENV)/.dev  ## run the tests, without the long ones
 test-all: $(VENV)/.dev  ## run all tests
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
 
-check: $(VENV)/.dev  ## lint, format, types, architecture
+check: $(VENV)/.dev  ## lint, format, types, architecture, the packages that would be published
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/test_architecture.py
+	@rm -rf build/packages
+	@$(BIN)/python -m build --no-isolation --outdir build/packages . >/dev/null
+	@$(BIN)/twine check --strict build/packages/*
 
 format: $(VENV)/.dev  ## format the code and fix what the linter can
 	@$(BIN)/ruff check --fix-only -q .

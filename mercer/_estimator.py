@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer._array import as_objects, refuse_text
+from mercer._display import folded_proof
 from mercer._sklearn import _check_sample_weight
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
@@ -80,14 +80,7 @@ class ProvedEstimator(Reporting, BaseEstimator):
     def _proof_html(self) -> str:
         """Return the certificate, folded, for a notebook; nothing before ``fit``."""
         certificate = getattr(self, "certificate_", None)
-        if certificate is None:
-            return ""
-        line = f"{escape(certificate.kind)} {certificate.value:.2g}"
-        table = certificate._repr_html_()
-        return (
-            f'<details style="margin:6px 0"><summary style="cursor:pointer">'
-            f"{_SEAL[certificate.ok]} {line}</summary>{table}</details>"
-        )
+        return "" if certificate is None else folded_proof(certificate)
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; warn if it does not hold."""
@@ -96,13 +89,6 @@ class ProvedEstimator(Reporting, BaseEstimator):
         if not solution.status.ok:
             name = type(self).__name__
             warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
-
-
-# green and red that can be read on white and on black
-_SEAL = {
-    True: '<b style="color:#1f9d61">✓ proved</b>:',
-    False: '<b style="color:#e0533d">✗ NOT proved</b>:',
-}
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProvedEstimator):

@@ -12,12 +12,12 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_array
 
 from mercer._array import largest_size
+from mercer._display import CheckReport, Row, yes_no
 from mercer._floats import TINY
-from mercer.result import html_table, text_table
 
 
-@dataclass(frozen=True)
-class DistanceReport:
+@dataclass(frozen=True, repr=False)
+class DistanceReport(CheckReport):
     """What `check_distance` found.
 
     Parameters
@@ -39,6 +39,8 @@ class DistanceReport:
         The finding in words.
     """
 
+    _title = "check_distance"
+
     ok: bool
     symmetric: bool
     zero_diagonal: bool
@@ -56,24 +58,13 @@ class DistanceReport:
         """Whether the matrix holds distances at all, Euclidean or not."""
         return self.symmetric and self.zero_diagonal and self.non_negative and self.triangle
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table."""
         yield "points", str(len(self.points))
         for name in ("symmetric", "zero_diagonal", "non_negative", "triangle", "euclidean"):
-            yield name.replace("_", " "), "yes" if getattr(self, name) else "NO"
+            yield name.replace("_", " "), yes_no(getattr(self, name))
         yield "negative eigenvalues", str(len(self.negative_eigenvalues))
         yield "verdict", self.reason
-
-    def __str__(self) -> str:
-        return text_table("check_distance", self.rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table("check_distance", self.rows())
-
-    def __bool__(self) -> bool:
-        return self.ok
 
 
 def check_distance(
@@ -103,13 +94,8 @@ def check_distance(
     >>> report.metric, report.euclidean
     (True, False)
     """
-    if not (max_points >= 1 and tol >= 0):
-        raise ValueError(f"max_points must be ≥ 1 and tol must be ≥ 0; got {max_points} and {tol}")
     matrix = _square(D)
-    points = np.arange(len(matrix))
-    if len(points) > max_points:
-        rng = np.random.default_rng(random_state)
-        points = np.sort(rng.choice(points, max_points, replace=False))
+    points = points_to_check(len(matrix), tol, max_points, random_state)
     part = matrix[np.ix_(points, points)]
     scale = max(largest_size(part), TINY)
     part = part / scale  # neither squares nor sums of these overflow or vanish
@@ -130,6 +116,15 @@ def check_distance(
     )
 
 
+def points_to_check(n: int, tol: float, max_points: int, random_state: Any) -> np.ndarray:
+    """Return the numbers of all points, or of a random choice of so many."""
+    if not (max_points >= 1 and tol >= 0):
+        raise ValueError(f"max_points must be ≥ 1 and tol must be ≥ 0; got {max_points} and {tol}")
+    if n <= max_points:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, max_points, replace=False))
+
+
 def _square(D: Any) -> np.ndarray:
     matrix = check_array(D, dtype=np.float64, input_name="D", estimator="check_distance")
     if matrix.shape[0] != matrix.shape[1]:
@@ -142,15 +137,16 @@ def _square(D: Any) -> np.ndarray:
 def _faults(D: np.ndarray, tol: float) -> dict[str, tuple[int, ...]]:
     """Return the properties that do not hold, each with the points that break it most."""
     found = {
-        "symmetric": _worst(np.abs(D - D.T), tol),
-        "zero_diagonal": _worst(np.abs(np.diagonal(D)), tol),
-        "non_negative": _worst(-D, tol),
+        "symmetric": worst_place(np.abs(D - D.T), tol),
+        "zero_diagonal": worst_place(np.abs(np.diagonal(D)), tol),
+        "non_negative": worst_place(-D, tol),
         "triangle": _broken_triangle(D, tol),
     }
     return {name: place for name, place in found.items() if place is not None}
 
 
-def _worst(excess: np.ndarray, limit: float) -> tuple[int, ...] | None:
+def worst_place(excess: np.ndarray, limit: float) -> tuple[int, ...] | None:
+    """Return where the largest entry is, if it is above the limit."""
     place = np.unravel_index(np.argmax(excess), excess.shape)
     return tuple(int(i) for i in place) if excess[place] > limit else None
 

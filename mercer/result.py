@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from html import escape
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+from mercer._display import Row, Shown, yes_no
+from mercer._display import html_table as html_table
+from mercer._display import text_table as text_table
 
 
 class Status(Enum):
@@ -90,9 +93,10 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """A proof of a fit, recomputed from the returned value.
 
+    It holds plain Python values only. Where the value or the tolerance is NaN nothing is proved.
     The parts are also attributes: ``certificate.residual`` is ``certificate.parts["residual"]``.
 
     Parameters
@@ -108,6 +112,8 @@ class Certificate:
     parts : mapping
         All figures behind the value: numbers, texts, or mappings of them.
     """
+
+    _title = "certificate"
 
     kind: str
     value: float
@@ -139,17 +145,11 @@ class Certificate:
         fields = ("kind", "value", "tolerance", "about")
         return {**{name: getattr(self, name) for name in fields}, "parts": _plain(self.parts)}
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table: a name and a text."""
         yield self.kind, f"{_text(self.value)} ≤ {_text(self.tolerance)}"
-        yield "proved", "yes" if self.ok else "NO"
+        yield "proved", yes_no(self.ok)
         yield from _flat(self.parts)
-
-    def __str__(self) -> str:
-        return text_table("certificate", self.rows(), self.about)
-
-    def _repr_html_(self) -> str:
-        return html_table("certificate", self.rows(), self.about)
 
 
 def _rebuild(fields: dict[str, Any]) -> Certificate:
@@ -184,37 +184,6 @@ class Solution:
     state: Any = None
 
 
-# -------------------------------------------------------------------- tables for people
-def text_table(title: str, rows: Any, about: str = "") -> str:
-    """Return lines ``name  value`` under a title, aligned."""
-    rows = list(rows)
-    width = max((len(name) for name, _ in rows), default=0)
-    lines = [f"{title}{': ' + about if about else ''}"]
-    return "\n".join(lines + [f"  {name:<{width}}  {value}" for name, value in rows])
-
-
-# inherits letters and colours from the notebook, so that it is at home in light and dark
-TABLE_STYLE = (
-    ".mercer-table{max-width:100%;overflow-x:auto;font-size:.92em;line-height:1.45}"
-    ".mercer-table table{border-collapse:collapse;border:0;margin:4px 0 8px}"
-    ".mercer-table caption{caption-side:top;text-align:left;padding:2px 0 6px;color:inherit}"
-    ".mercer-table tr{background:none!important}"
-    ".mercer-table :is(th,td){text-align:left!important;vertical-align:top;padding:3px 20px 3px 0;"
-    "border:0;border-top:1px solid rgba(128,128,128,.3);max-width:60em}"
-    ".mercer-table th{font-weight:500;opacity:.75;white-space:nowrap}"
-)
-
-
-def html_table(title: str, rows: Any, about: str = "") -> str:
-    """Return the same table for a notebook."""
-    body = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows
-    )
-    caption = f"<caption><b>{escape(title)}</b> {escape(about)}</caption>"
-    style = f"<style>{TABLE_STYLE}</style>"
-    return f'<div class="mercer-table">{style}<table>{caption}{body}</table></div>'
-
-
 _PLAIN = {float, int, str, bool, type(None)}
 
 
@@ -224,6 +193,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value))
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
@@ -231,7 +202,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[Row]:
     for name, value in parts.items():
         label = prefix + name.replace("_", " ")
         if isinstance(value, Mapping):

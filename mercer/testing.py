@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._display import CheckReport, Row, yes_no
 from mercer._floats import TINY
+from mercer.distances import points_to_check, worst_place
 from mercer.gram import Gram
 from mercer.kernels import as_kernel
 from mercer.kernels.sample import Sample
 from mercer.losses.check import LossReport, check_loss
-from mercer.result import Certificate, Solution, Status, html_table, text_table
+from mercer.result import Certificate, Solution, Status
 
 __all__ = [
     "KernelReport",
@@ -26,8 +28,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class KernelReport:
+@dataclass(frozen=True, repr=False)
+class KernelReport(CheckReport):
     """What `check_kernel` found on a sample.
 
     Parameters
@@ -48,6 +50,8 @@ class KernelReport:
         The finding in words.
     """
 
+    _title = "check_kernel"
+
     ok: bool
     symmetric: bool
     psd: bool
@@ -59,29 +63,19 @@ class KernelReport:
     reason: str
     kernel: str
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    @property
+    def about(self) -> str:
+        """The kernel that was looked at."""
+        return self.kernel
+
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table."""
         yield "points", str(len(self.points))
-        yield "symmetric", _yes(self.symmetric)
-        yield "positive semidefinite", _yes(self.psd)
+        yield "symmetric", yes_no(self.symmetric)
+        yield "positive semidefinite", yes_no(self.psd)
         yield "smallest eigenvalue", f"{self.min_eigenvalue:.4g}"
-        yield "Cauchy–Schwarz", _yes(self.cauchy_schwarz)
+        yield "Cauchy–Schwarz", yes_no(self.cauchy_schwarz)
         yield "verdict", self.reason
-
-    def __str__(self) -> str:
-        return text_table("check_kernel", self.rows(), self.kernel)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table("check_kernel", self.rows(), self.kernel)
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-
-def _yes(flag: bool) -> str:
-    return "yes" if flag else "NO"
 
 
 def check_kernel(
@@ -108,20 +102,16 @@ def check_kernel(
     >>> report.ok, report.min_eigenvalue
     (False, -1.0)
     """
-    if not (max_points >= 1 and tol >= 0):
-        raise ValueError(f"max_points must be ≥ 1 and tol must be ≥ 0; got {max_points} and {tol}")
     kernel = as_kernel(kernel)
     sample = kernel.sample(X)
-    points = np.arange(len(sample))
-    if len(points) > max_points:
-        rng = np.random.default_rng(random_state)
-        points = np.sort(rng.choice(points, max_points, replace=False))
+    points = points_to_check(len(sample), tol, max_points, random_state)
     K = _full_matrix(kernel.bind(sample), sample, points)
     scale = max(float(np.abs(K).max()), TINY)
-    asymmetric = _asymmetric_pair(K, tol * scale)
+    asymmetric = worst_place(np.abs(K - K.T), tol * scale)
     values, vectors = eigh((K + K.T) / 2)
     psd = bool(values[0] >= -tol * scale * len(K) ** 0.5)
-    broken = _cauchy_schwarz_pair(K, tol * scale)
+    lengths = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+    broken = worst_place(np.abs(K) - np.outer(lengths, lengths), tol * scale)
     pair = asymmetric or broken
     return KernelReport(
         ok=asymmetric is None and psd and broken is None,
@@ -148,25 +138,11 @@ def _full_matrix(kernel: Any, sample: Sample, points: np.ndarray) -> np.ndarray:
     return K
 
 
-def _asymmetric_pair(K: np.ndarray, limit: float) -> tuple[int, int] | None:
-    return _worst(np.abs(K - K.T), limit)
-
-
-def _cauchy_schwarz_pair(K: np.ndarray, limit: float) -> tuple[int, int] | None:
-    diagonal = np.maximum(np.diagonal(K), 0.0)
-    return _worst(np.abs(K) - np.sqrt(np.outer(diagonal, diagonal)), limit)
-
-
-def _worst(excess: np.ndarray, limit: float) -> tuple[int, int] | None:
-    i, j = np.unravel_index(np.argmax(excess), excess.shape)
-    return (int(i), int(j)) if excess[i, j] > limit else None
-
-
 def _reason(
     K: np.ndarray,
-    asymmetric: tuple[int, int] | None,
+    asymmetric: tuple[int, ...] | None,
     psd: bool,
-    broken: tuple[int, int] | None,
+    broken: tuple[int, ...] | None,
     smallest: float,
     points: np.ndarray,
 ) -> str:

@@ -19,6 +19,7 @@ from mercer import _sklearn
 PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
+    "_display": -1,
     "_floats": -1,
     "_scratch": -1,
     "_sklearn": -1,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -131,6 +134,20 @@ every_name = pytest.mark.parametrize(
 
 def test_the_names_of_the_library_are_these():
     assert set(mercer.__all__) == NAMES
+
+
+def test_type_checkers_are_told_of_the_same_names():
+    stub = ast.parse(Path(mercer.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    told = {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}
+    assert set(told) == NAMES
+    for name, (module, inside) in told.items():
+        assert name == inside, "only a name that is imported as itself is exported by a stub"
+        assert getattr(import_module(module), inside) is getattr(mercer, name)
+
+
+def test_nothing_else_is_shown():
+    assert set(dir(mercer)) == NAMES
 
 
 def test_the_names_of_the_kernels_are_these():

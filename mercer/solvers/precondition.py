@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import cho_factor, cho_solve
 
 from mercer._array import n_threads, one_blas_thread, run_tiles
 from mercer.gram import Gram
 from mercer.losses import Curvature
 from mercer.losses.risk import column_inverse
-
-NEGLIGIBLE = 1e-12  # pivots, relative to the largest: less is noise of the factorisation
+from mercer.solvers.pivoted import factor_from_points
 
 
 def low_rank_factor(K: Gram, rank: int) -> np.ndarray:
@@ -27,13 +25,7 @@ def low_rank_factor(K: Gram, rank: int) -> np.ndarray:
     points = np.arange(n)
     if rank < n:
         points = np.sort(np.random.default_rng(0).choice(n, rank, replace=False))
-    rows = K.rows(points)
-    core = np.array(rows[:, points], order="F")
-    limit = NEGLIGIBLE * max(float(np.diagonal(core).max(initial=0.0)), 1e-300)
-    with one_blas_thread:  # so small a matrix is not worth waking another thread
-        U, pivots, r, _ = dpstrf(core, tol=limit, overwrite_a=True)
-    chosen = rows[pivots[:r] - 1]  # (r, n)
-    return solve_triangular(U[:r, :r], chosen, trans="T", check_finite=False).T
+    return factor_from_points(K, points)
 
 
 class FreeOffset:
