@@ -16,8 +16,8 @@ from mercer._scratch import scratch
 from mercer.result import Certificate, Solution
 
 FLOATS = [np.float64, np.float32]
-SMALLEST = 1e-290
-NOISY = 4  # roundings of what was subtracted from a column
+SMALLEST_VALUE = 1e-290
+NOISY_ROUNDINGS = 4  # roundings of what was subtracted from a column
 REFINEMENTS = 2  # of coefficients
 NOISE = 8 * EPS  # of a column, relative to its mean: its values are all equal
 
@@ -201,10 +201,11 @@ def centered(
 
 def checked_unit(largest: float) -> float:
     """Return `safe_unit`; raise where even that cannot save what is divided by such values."""
-    if 0.0 < largest < SMALLEST:
+    if 0.0 < largest < SMALLEST_VALUE:
         raise ValueError(
-            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST:g} somewhere: "
-            f"one has a largest of {largest:.3g}, and what is divided by it overflows; rescale it"
+            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST_VALUE:g} "
+            f"somewhere: one has a largest of {largest:.3g}, and what is divided by it overflows; "
+            f"rescale it"
         )
     return safe_unit(largest)
 
@@ -232,7 +233,7 @@ class Range(NamedTuple):
         scale = np.where(norms > 0.0, norms, 1.0)
         U, sizes, Vt = thin_svd(X / scale)
         noise = float(np.max(np.where(norms > 0.0, subtracted / scale, 0.0), initial=0.0))
-        keep = sizes > EPS * (max(X.shape) * sizes.max(initial=0.0) + NOISY * noise)
+        keep = sizes > EPS * (max(X.shape) * sizes.max(initial=0.0) + NOISY_ROUNDINGS * noise)
         return cls(X, U[:, keep], sizes[keep], Vt[keep].T, scale)
 
     @property

@@ -20,23 +20,25 @@ from mercer.linear._lasso_loops import residual_sweep, sweeps
 from mercer.linear._sparse import Columns
 from mercer.result import Status
 
-INNER = 0.3  # of the tolerance: how far the small problem is solved
-POLISH = 200  # coefficients that are not 0, up to which their equations are solved at the end
-NEAR = 0.8  # of the bound λ, from which a column is expected to reach it
-MORE = 10  # columns that enter at least, if so many violate their condition
-FLAT = 1e-6  # ratio of pivots at which a matrix counts as singular
-NULL = 1e-12  # ratio of eigenvalues that are 0
-DECOMPOSED = 500  # coefficients whose singular matrix is decomposed
+INNER_SHARE = 0.3  # of the tolerance: how far the small problem is solved
+POLISHED_COEFS = (
+    200  # coefficients that are not 0, up to which their equations are solved at the end
+)
+NEAR_BOUND = 0.8  # of the bound λ, from which a column is expected to reach it
+ENTERING_COLUMNS = 10  # columns that enter at least, if so many violate their condition
+FLAT_PIVOTS = 1e-6  # ratio of pivots at which a matrix counts as singular
+NULL_EIGENVALUES = 1e-12  # ratio of eigenvalues that are 0
+DECOMPOSED_COEFS = 500  # coefficients whose singular matrix is decomposed
 
-WHOLE = 300  # columns, up to which all of them are in the set from the start
-QUARTER = 0.25  # of the columns in the set, after which the others follow at once
+WHOLE_COLUMNS = 300  # columns, up to which all of them are in the set from the start
+WHOLE_SHARE = 0.25  # of the columns in the set, after which the others follow at once
 SWEEPS = 50  # between looks at the clock and at the gap, at most
-TURN = 2e8  # multiplications between looks at the clock
+TURN_PRODUCTS = 2e8  # multiplications between looks at the clock
 
 DEPTH = 5  # sweeps that are combined into an extrapolation
 ROUNDS = 2  # extrapolations between looks at the gap
 IDLE_LOOKS = 1000  # looks at the gap before an idle solve is given up
-PATIENCE = 3  # looks at the gap before Newton's method has its turns
+PATIENT_LOOKS = 3  # looks at the gap before Newton's method has its turns
 
 
 class Gap(NamedTuple):
@@ -117,10 +119,10 @@ class WorkingSet:
 
     def _solve(self, lam: float, before: float, tol: float, limits: Limits) -> tuple[Gap, Status]:
         self._expect(lam, before)
-        inner = INNER * tol
+        inner = INNER_SHARE * tol
         while True:
             stopped = self._descend(lam, inner, limits)
-            if self.exact and not stopped and np.count_nonzero(self.w) <= POLISH:
+            if self.exact and not stopped and np.count_nonzero(self.w) <= POLISHED_COEFS:
                 self._newton(lam)
             gap = self._proof(lam)
             if gap.relative <= tol:
@@ -136,14 +138,14 @@ class WorkingSet:
 
         After a long way that rule expects all columns: then those near their bound must do.
         """
-        likely = np.abs(self.gradient) >= max(2.0 * lam - before, NEAR * lam)
+        likely = np.abs(self.gradient) >= max(2.0 * lam - before, NEAR_BOUND * lam)
         self.add(np.flatnonzero(likely & ~self.inside))
 
     def _violators(self, lam: float) -> np.ndarray:
         """Return the columns outside whose condition fails, the worst half of them."""
         excess = np.where(self.inside, -np.inf, np.abs(self.gradient) - lam * (1.0 + 1e-12))
         found = np.flatnonzero(excess > 0)
-        count = max(MORE, len(found) // 2, len(self.index) // 2)
+        count = max(ENTERING_COLUMNS, len(found) // 2, len(self.index) // 2)
         return found[np.argsort(-excess[found])[:count]]
 
     def add(self, new: np.ndarray) -> None:
@@ -212,14 +214,14 @@ class GramSet(WorkingSet):
 
     def _expect(self, lam: float, before: float) -> None:
         n, d = self.columns.shape
-        if d <= WHOLE or (d <= n and len(self.index) > QUARTER * d):
+        if d <= WHOLE_COLUMNS or (d <= n and len(self.index) > WHOLE_SHARE * d):
             self.add(np.flatnonzero(~self.inside))
         else:
             super()._expect(lam, before)
 
     def _descend(self, lam: float, tol: float, limits: Limits) -> Status | None:
         b, again = self.b[self.index], len(self.w) > 0
-        most = int(np.clip(TURN / max(len(self.w), 1) ** 2, 1, SWEEPS))
+        most = int(np.clip(TURN_PRODUCTS / max(len(self.w), 1) ** 2, 1, SWEEPS))
         while again:
             stopped = limits.stopped(self.steps)
             if stopped:
@@ -294,8 +296,8 @@ class ResidualSet(WorkingSet):
             stopped = limits.stopped(self.steps)
             if stopped:
                 return stopped
-            moved = looks > PATIENCE and self._newton(lam)
-            idle = looks > PATIENCE and not moved and gap.relative > 0.999 * least
+            moved = looks > PATIENT_LOOKS and self._newton(lam)
+            idle = looks > PATIENT_LOOKS and not moved and gap.relative > 0.999 * least
             if idle and (gap.relative < 1e3 * EPS or looks > IDLE_LOOKS):
                 break
             least = min(least, gap.relative)
@@ -364,12 +366,12 @@ def solve_signed(G: np.ndarray, b: np.ndarray, lam: float, w: np.ndarray) -> np.
         return None
     factor, exact, failed = dposv(G, b - lam * sign)
     pivots = np.diag(factor)
-    if not failed and pivots.min() > FLAT * pivots.max():
+    if not failed and pivots.min() > FLAT_PIVOTS * pivots.max():
         return exact
-    if len(b) > DECOMPOSED:
+    if len(b) > DECOMPOSED_COEFS:
         return None
     values, V = eigh(G, check_finite=False)
-    keep = values > NULL * values[-1]
+    keep = values > NULL_EIGENVALUES * values[-1]
     away = V[:, ~keep] @ (V[:, ~keep].T @ sign)
     if np.abs(away).max() > 1e-6:
         lengths = np.where(away * w > 0.0, w / np.where(away == 0.0, 1.0, away), np.inf)

@@ -12,16 +12,19 @@ from scipy.linalg import eigh
 from scipy.special import ndtr
 
 from mercer._array import largest_size
+from mercer._display import Row, Shown
 from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.linear._base import NOISE, Range, checked_unit
 from mercer.optimize import linear_program
-from mercer.result import Status, html_table
+from mercer.result import Status
 
-DIRECT = 5e7  # operations of a Hessian and its factor, up to which steps are solved directly
-BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
-AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
+DIRECT_OPERATIONS = (
+    5e7  # operations of a Hessian and its factor, up to which steps are solved directly
+)
+MARGIN_BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
+MARGIN_AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
 
 
 class LogisticDesign(NamedTuple):
@@ -129,7 +132,7 @@ def factor_cost(n: int, m: int) -> float:
 
 def _products(A: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Return AᵀWA, or None where it is too large to be of use, and its diagonal."""
-    if factor_cost(*A.shape) > DIRECT:
+    if factor_cost(*A.shape) > DIRECT_OPERATIONS:
         return None, np.einsum("i,ij,ij->j", weight, A, A)
     if (weight == weight[0]).all():
         products = weight[0] * (A.T @ A)
@@ -288,7 +291,9 @@ def _program(
     margins = np.asarray(M @ theta)
     possible = float(np.max(abs(M).sum(axis=1)))
     ahead = float(margins.min() if share else margins.max())
-    if ahead <= AHEAD * possible or margins.min() < -BEHIND * float(np.abs(margins).max()):
+    if ahead <= MARGIN_AHEAD * possible or margins.min() < -MARGIN_BEHIND * float(
+        np.abs(margins).max()
+    ):
         stopped = found.status in (Status.TIME_LIMIT, Status.INTERRUPTED)
         return None, found.status if stopped else None
     return theta, None
@@ -310,8 +315,8 @@ def _against(A: Any, codes: np.ndarray, other: int, k: int) -> Any:
 
 
 # ---------------------------------------------------------------- inference
-@dataclass(frozen=True)
-class CoefficientTable:
+@dataclass(frozen=True, repr=False)
+class CoefficientTable(Shown):
     """Coefficients with their standard errors, z = coefficient / error and p = 2 P(Z > |z|).
 
     Parameters
@@ -321,6 +326,8 @@ class CoefficientTable:
     coef, standard_error, z, p_value : array
         The columns.
     """
+
+    _title = "coefficients"
 
     names: list[str]
     coef: np.ndarray
@@ -334,7 +341,7 @@ class CoefficientTable:
             z = coef / errors
         return cls(names, coef, errors, z, 2.0 * ndtr(-np.abs(z)))
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table."""
         yield "", f"{'coef':>10} {'std error':>10} {'z':>8} {'p':>8}"
         figures = (self.names, self.coef, self.standard_error, self.z, self.p_value)
@@ -346,9 +353,6 @@ class CoefficientTable:
         return "\n".join(f"{name:<{width}}  {text}" for name, text in self.rows())
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table("coefficients", self.rows())
 
 
 def standard_errors(H: np.ndarray, design: LogisticDesign, k: int) -> np.ndarray:

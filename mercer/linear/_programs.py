@@ -23,9 +23,9 @@ from mercer.result import Certificate, Status
 
 TOLERANCE = 1e-8
 MAX_STEPS = 100
-GOAL = 1e-13  # relative gap at which nothing but rounding is left
-SHORT = 0.9995  # of the way to the border of the box
-NUDGE = 1e-14  # of the diagonal, where the small matrix has lost its definiteness
+GAP_GOAL = 1e-13  # relative gap at which nothing but rounding is left
+STEP_SHARE = 0.9995  # of the way to the border of the box
+DIAGONAL_NUDGE = 1e-14  # of the diagonal, where the small matrix has lost its definiteness
 
 
 class ProgramFit(NamedTuple):
@@ -234,7 +234,7 @@ def _steps(
         if not np.isfinite(point.gap(u)):
             return
         yield point
-        if point.gap(u) <= GOAL * abs(c @ point.x):
+        if point.gap(u) <= GAP_GOAL * abs(c @ point.x):
             return
 
 
@@ -276,7 +276,7 @@ def _step(B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _Point
     mu = at.gap(u) / (2.0 * len(x))
     center = mu * (after / (2.0 * len(x) * mu)) ** 3
     dx, dbeta, dz, dv = solve(center - x * z - dx * dz, center - v * s + dx * dv)
-    primal, dual = SHORT * _reach(x, dx, s, -dx), SHORT * _reach(z, dz, v, dv)
+    primal, dual = STEP_SHARE * _reach(x, dx, s, -dx), STEP_SHARE * _reach(z, dz, v, dv)
     primal, dual = min(primal, 1.0), min(dual, 1.0)
     return _Point(x + primal * dx, beta + dual * dbeta, z + dual * dz, v + dual * dv)
 
@@ -286,13 +286,13 @@ def _factored(B: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, bool]:
     try:
         return cho_factor(M, check_finite=False)
     except LinAlgError:
-        M[np.diag_indices_from(M)] *= 1.0 + NUDGE * len(B)
+        M[np.diag_indices_from(M)] *= 1.0 + DIAGONAL_NUDGE * len(B)
         return cho_factor(M, check_finite=False)
 
 
 def _reach(a: np.ndarray, da: np.ndarray, b: np.ndarray, db: np.ndarray) -> float:
-    """Return the largest step ≤ 1 / SHORT at which a and b stay ≥ 0."""
-    fastest = max(float((-da / a).max()), float((-db / b).max()), SHORT)
+    """Return the largest step ≤ 1 / STEP_SHARE at which a and b stay ≥ 0."""
+    fastest = max(float((-da / a).max()), float((-db / b).max()), STEP_SHARE)
     return 1.0 / fastest
 
 

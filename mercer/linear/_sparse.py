@@ -14,14 +14,14 @@ from mercer.linear._base import centered, checked_unit, to_units
 from mercer.optimize import linear_program
 from mercer.result import Certificate, Solution, Status
 
-DENSE = 2 * 10**7  # entries up to which a sparse table is made dense
-GOAL = 1e-14  # of LSMR: it ends at rounding
-MOST = 20_000  # its steps
-CONSTANT = 1e-7  # deviation of a column, relative to its mean
+DENSE_ENTRIES = 2 * 10**7  # entries up to which a sparse table is made dense
+LSMR_GOAL = 1e-14  # of LSMR: it ends at rounding
+LSMR_STEPS = 20_000  # its steps
+CONSTANT_DEVIATION = 1e-7  # deviation of a column, relative to its mean
 COSINE, RESIDUAL = 1e-10, 1e-8  # tolerances of the proofs, with λ = 0 and λ > 0
 
 
-def is_large(X: Any, most: float = DENSE) -> bool:
+def is_large(X: Any, most: float = DENSE_ENTRIES) -> bool:
     """Whether a table stays sparse: it has more than so many entries."""
     return bool(sp.issparse(X) and X.shape[0] * X.shape[1] > most)
 
@@ -101,7 +101,7 @@ class SparseDesign(NamedTuple):
         X = sp.csr_array(sp.diags_array(root) @ X)
         squares = np.asarray(X.power(2).sum(axis=0)).ravel() - mean**2 * weight.sum()
         lengths = np.sqrt(np.maximum(squares, 0.0))
-        constant = lengths <= CONSTANT * np.abs(mean) * len(y) ** 0.5
+        constant = lengths <= CONSTANT_DEVIATION * np.abs(mean) * len(y) ** 0.5
         norms = np.where(constant, np.inf, lengths if scaled else 1.0)
         if (norms != 1.0).any():
             X = sp.csr_array(X @ sp.diags_array(1.0 / norms))
@@ -135,7 +135,7 @@ class SparseDesign(NamedTuple):
 def solve_sparse(design: SparseDesign, lam: float = 0.0) -> Solution:
     """Minimise ‖Y − Xc‖² + λ‖c‖² by LSMR."""
     A = design.table()
-    found = [lsmr(A, y, lam**0.5, GOAL, GOAL, 0.0, MOST) for y in design.Y.T]
+    found = [lsmr(A, y, lam**0.5, LSMR_GOAL, LSMR_GOAL, 0.0, LSMR_STEPS) for y in design.Y.T]
     coef = np.column_stack([f[0] for f in found])
     rows = f"{len(design.Y)} sparse rows"
     if lam > 0.0:
@@ -144,7 +144,7 @@ def solve_sparse(design: SparseDesign, lam: float = 0.0) -> Solution:
     else:  # columns have norm 1
         proof = prove_least_squares(A, design.Y, coef, np.ones(len(coef)), {}, rows)
     steps = max(int(f[2]) for f in found)
-    unproved = Status.MAX_ITER if steps >= MOST else Status.ROUNDING
+    unproved = Status.MAX_ITER if steps >= LSMR_STEPS else Status.ROUNDING
     return Solution(coef, Status.OPTIMAL if proof.ok else unproved, proof, stats={"steps": steps})
 
 

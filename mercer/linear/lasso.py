@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_X_y
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer.linear._base import FLOATS, DenseDesign, LinearRegressor
-from mercer.linear._lasso import WHOLE, Gap, GramSet, ResidualSet, WorkingSet
+from mercer.linear._lasso import WHOLE_COLUMNS, Gap, GramSet, ResidualSet, WorkingSet
 from mercer.linear._sparse import Columns, SparseDesign
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.ridge_path import check_lams
 
-ON_THE_WAY = 1e-2  # relative gap of the λ that only lead to the one that is asked for
+ROUGH_GAP = 1e-2  # relative gap of the λ that only lead to the one that is asked for
 STRIDE = 0.5  # ratio of these
-SHORT = 5000  # rows up to which columns of a sparse table are taken out densely
+SHORT_ROWS = 5000  # rows up to which columns of a sparse table are taken out densely
 
 
 class Lasso(RegressorMixin, LinearRegressor):
@@ -251,7 +251,7 @@ class LassoDesign(NamedTuple):
         are fewer than rows, or sparse and long.
         """
         (n, d), sparse = self.columns.shape, sp.issparse(self.columns.X)
-        by_products = d <= max(WHOLE, n) or (sparse and n > SHORT)
+        by_products = d <= max(WHOLE_COLUMNS, n) or (sparse and n > SHORT_ROWS)
         return (GramSet if by_products else ResidualSet)(self.columns, self.y)
 
 
@@ -262,7 +262,7 @@ def solve_lasso(design: LassoDesign, lam: float, *, tol: float, limits: Limits) 
     target = n * lam / design.unit
     before = float(np.abs(work.b).max(initial=0.0))
     while before * STRIDE > target and not limits.stopped(work.steps):
-        work.solve(before * STRIDE, before, max(tol, ON_THE_WAY), limits)
+        work.solve(before * STRIDE, before, max(tol, ROUGH_GAP), limits)
         before *= STRIDE
     work.exact = True
     gap, status = work.solve(target, max(before, target), tol, limits)

@@ -28,14 +28,14 @@ from mercer.linear._logistic import (
     scaled,
     standard_errors,
 )
-from mercer.linear._logistic_newton import SETTLED, NewtonRun, State, hessian
+from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun, State, hessian
 from mercer.losses.risk import log_probabilities
 from mercer.optimize import lbfgs
 from mercer.result import Certificate, Solution, Status
 
-NEAR = 0.1  # change of a decision value by the last step that says: not at a minimum
-WORK = 4e8  # operations that standard errors may take
-MANY = 20  # classes
+STILL_MOVING = 0.1  # change of a decision value by the last step that says: not at a minimum
+ERROR_OPERATIONS = 4e8  # operations that standard errors may take
+MANY_CLASSES = 20  # classes
 MEMORY = 10  # steps that are remembered
 GOAL = 0.3  # of the error: the norm of the gradient at which steps end, where curvatures are 1
 
@@ -185,7 +185,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         self, run: NewtonRun, codes: np.ndarray, limits: Limits
     ) -> tuple[Status, Separation | None]:
         """Minimise; without a penalty, stop and say so where the classes are separated."""
-        goal = min(self.tol, SETTLED) if run.small else self.tol
+        goal = min(self.tol, SETTLED_ERROR) if run.small else self.tol
         self.solver_ = self._given_solver(run)
         if self.solver_ == "lbfgs":
             descend_lbfgs(run, self.tol, limits)  # Newton's step that follows proves it, or goes on
@@ -201,7 +201,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             found = Separation(run.state.theta, True)
         elif status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return status, None
-        elif run.reach > NEAR or not status.ok:  # the last step still moved far: is there an end?
+        elif (
+            run.reach > STILL_MOVING or not status.ok
+        ):  # the last step still moved far: is there an end?
             table = scaled(run.design.A, run.design.scale[:, 0])
             found, stopped = find_separation(table, codes, run.likelihood.n_outputs, limits)
             status = stopped or status
@@ -212,7 +214,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def _given_solver(self, run: NewtonRun) -> str:
         """Return the method, by measurements: only a dense guide for many classes is slow."""
         m, k = run.design.A.shape[1], run.likelihood.n_outputs
-        many = k >= MANY and m > run.cheap and not run.direct and not sp.issparse(run.design.A)
+        many = (
+            k >= MANY_CLASSES and m > run.cheap and not run.direct and not sp.issparse(run.design.A)
+        )
         return ("lbfgs" if many else "newton") if self.solver == "auto" else self.solver
 
     def _to_the_end(self, run: NewtonRun, goal: float, limits: Limits) -> Status:
@@ -247,7 +251,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def _standard_errors(self, run: NewtonRun) -> np.ndarray | None:
         design, k = run.design, run.likelihood.n_outputs
         n, m = design.A.shape
-        if n * (m * k) ** 2 + (m * k) ** 3 > WORK:
+        if n * (m * k) ** 2 + (m * k) ** 3 > ERROR_OPERATIONS:
             return None
         return standard_errors(hessian(design, run.state.point), design, k)
 

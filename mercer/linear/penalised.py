@@ -29,14 +29,16 @@ from mercer.linear._programs import (
 from mercer.penalties import Absolute, DeadZone, Penalty, as_penalty
 from mercer.result import Certificate, Solution, Status
 
-SOON = 20  # steps by which Newton's method has converged, if it does
-SHORTEST = 1e-10  # part of a step
-ENOUGH = 1e-4  # of the promised gain that a step must bring (Armijo)
-SETTLED = 1e-24  # promised gain, relative to the objective, at which nothing but rounding is left
-HIDDEN = 1e-12  # the same, at which a gain is hard to tell from rounding
-MIX = 1e-4  # the smallest share of reweighting in a step that is not Newton's
-FLAT = 1e-7  # ratio of pivots at which a curvature counts as none
-SAME = 1e-12  # relative difference of objectives that counts as none
+EARLY_STEPS = 20  # steps by which Newton's method has converged, if it does
+SHORTEST_STEP = 1e-10  # part of a step
+ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
+SETTLED_GAIN = (
+    1e-24  # promised gain, relative to the objective, at which nothing but rounding is left
+)
+HIDDEN_GAIN = 1e-12  # the same, at which a gain is hard to tell from rounding
+LEAST_MIX = 1e-4  # the smallest share of reweighting in a step that is not Newton's
+FLAT_PIVOTS = 1e-7  # ratio of pivots at which a curvature counts as none
+SAME_VALUE = 1e-12  # relative difference of objectives that counts as none
 
 
 class PenaltyRegression(RegressorMixin, LinearRegressor):
@@ -173,7 +175,7 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
         A penalty that is nearly |r| has next to no curvature at least squares, but its minimum is
         near that of |r|.
         """
-        early = min(self.max_iter, SOON)
+        early = min(self.max_iter, EARLY_STEPS)
         beta, steps = minimise(cost, start, early)
         if steps < early or early == self.max_iter:
             return beta, steps
@@ -248,9 +250,9 @@ class ResidualCost(NamedTuple):
         while self.penalty.convex and step is None and mix < 1.0:
             curve = self.penalty.second_derivative(r) + mix * (self._reweights(r) if mix else 0.0)
             # a barrier is curved everywhere, however much its curvatures differ
-            flat = FLAT if np.isinf(self.penalty.limit) else 0.0
+            flat = FLAT_PIVOTS if np.isinf(self.penalty.limit) else 0.0
             step = _solved(self.A, self.w * curve, slope, flat)
-            mix = max(MIX, 10.0 * mix)
+            mix = max(LEAST_MIX, 10.0 * mix)
         if step is None:
             step = _reweighted(self.A, self.w * self._reweights(r), slope)
         return step, float(slope @ step)
@@ -290,10 +292,10 @@ def minimise(cost: ResidualCost, beta: np.ndarray, max_iter: int) -> tuple[np.nd
     """
     mix, value, (direction, gain) = 0.0, cost.value(beta), cost.step(beta)
     for step in range(1, max_iter + 1):
-        hidden = gain <= HIDDEN * value
+        hidden = gain <= HIDDEN_GAIN * value
         there = beta + direction if hidden else _lower(cost, beta, direction, gain, value)
         if there is None and mix < 1.0:  # the curvature is nearly singular
-            mix = max(MIX, 10.0 * mix)
+            mix = max(LEAST_MIX, 10.0 * mix)
             direction, gain = cost.step(beta, mix)
             continue
         if there is None or not np.isfinite(cost.value(there)):
@@ -304,7 +306,7 @@ def minimise(cost: ResidualCost, beta: np.ndarray, max_iter: int) -> tuple[np.nd
         if hidden and not promised < 0.5 * gain:
             return beta, step
         beta, value, gain = there, lower, promised
-        if gain <= SETTLED * value:
+        if gain <= SETTLED_GAIN * value:
             return beta, step
     return beta, max_iter
 
@@ -312,8 +314,8 @@ def minimise(cost: ResidualCost, beta: np.ndarray, max_iter: int) -> tuple[np.nd
 def _next_mix(mix: float, share: float) -> float:
     """Return less after a step that brought half of its promise, as a parabola does; else more."""
     if share > 0.25:
-        return 0.1 * mix if mix > MIX else 0.0
-    return min(max(MIX, 10.0 * mix), 1.0)
+        return 0.1 * mix if mix > LEAST_MIX else 0.0
+    return min(max(LEAST_MIX, 10.0 * mix), 1.0)
 
 
 def _lower(
@@ -321,9 +323,9 @@ def _lower(
 ) -> np.ndarray | None:
     """Return the first of the points at 1, ½, ¼, … of a step that gains enough."""
     length = 1.0
-    while length > SHORTEST:
+    while length > SHORTEST_STEP:
         there = beta + length * direction
-        if cost.value(there) <= value - ENOUGH * length * gain:
+        if cost.value(there) <= value - ARMIJO_SHARE * length * gain:
             return there
         length *= 0.5
     return None
@@ -334,7 +336,7 @@ def best_of(cost: ResidualCost, starts: list[np.ndarray], max_iter: int) -> tupl
     ends = [minimise(cost, beta, max_iter) for beta in starts]
     values = [cost.value(beta) for beta, _ in ends]
     lowest = min(values)
-    first = next(i for i, v in enumerate(values) if v <= lowest + SAME * abs(lowest))
+    first = next(i for i, v in enumerate(values) if v <= lowest + SAME_VALUE * abs(lowest))
     return ends[first][0], sum(steps for _, steps in ends)
 
 

@@ -12,7 +12,7 @@ from mercer._sklearn import StrOptions
 from mercer.linear._base import DenseDesign, LinearRegressor, Range, all_targets
 from mercer.linear._programs import fit_largest, fit_tube, prove_largest, prove_tube, status_of
 from mercer.linear._sparse import (
-    DENSE,
+    DENSE_ENTRIES,
     SparseDesign,
     is_large,
     prove_least_squares,
@@ -76,7 +76,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
         self.norm = norm
         self.fit_intercept = fit_intercept
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None, *, dense: float = DENSE) -> Solution:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, dense: float = DENSE_ENTRIES
+    ) -> Solution:
         X, y, weight = self._checked(X, y, sample_weight, several=True)
         design: DenseDesign | SparseDesign
         if is_large(X, dense):

@@ -14,15 +14,15 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from mercer._floats import EPS
 from mercer._sklearn import Interval, StrOptions
 from mercer.linear._base import DenseDesign, LinearRegressor, thin_svd
-from mercer.linear._sparse import DENSE, SparseDesign, is_large, prove_ridge, solve_sparse
+from mercer.linear._sparse import DENSE_ENTRIES, SparseDesign, is_large, prove_ridge, solve_sparse
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.ridge_loo import LooErrors, search_lam
 from mercer.solvers.ridge_path import check_lams
 
-HUGE = 1e250  # a λ that leaves nothing of w
-LOWEST = 1e-13  # of the largest squared singular value: where a search for λ ends
-CLEAR = 1e-4  # ratio of eigenvalues of XᵀX that have 12 digits
-FACTORED = 1e-8  # reciprocal condition of a matrix that is factored
+HUGE_LAM = 1e250  # a λ that leaves nothing of w
+LOWEST_LAM = 1e-13  # of the largest squared singular value: where a search for λ ends
+CLEAR_EIGENVALUES = 1e-4  # ratio of eigenvalues of XᵀX that have 12 digits
+FACTORED_CONDITION = 1e-8  # reciprocal condition of a matrix that is factored
 
 
 class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
@@ -84,7 +84,9 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         self.lam = lam
         self.fit_intercept = fit_intercept
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None, *, dense: float = DENSE) -> Solution:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, dense: float = DENSE_ENTRIES
+    ) -> Solution:
         table, targets, weight = self._checked(X, y, sample_weight, several=True)
         self.__dict__.pop("_errors", None)
         self.__dict__.pop("_held", None)
@@ -119,8 +121,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
     def _require_number(self) -> None:
         if not isinstance(self.lam, Real):
             raise ValueError(
-                f"lam must be a number where X is sparse and has more than {DENSE:.0g} entries: "
-                f"choosing it takes a decomposition of the dense table; got {self.lam!r}"
+                f"lam must be a number where X is sparse and has more than {DENSE_ENTRIES:.0g} "
+                f"entries: choosing it takes a decomposition of the dense table; got {self.lam!r}"
             )
 
     # ------------------------------------------------------------ errors of rows left out
@@ -176,7 +178,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
                 "(n_samples=1) nothing is left; give lam a number"
             )
         errors = partial(spectrum.errors, weight=design.weight)
-        return search_lam(errors, spectrum.top, lowest=LOWEST)
+        return search_lam(errors, spectrum.top, lowest=LOWEST_LAM)
 
     def _given(self) -> np.ndarray:
         if isinstance(self.lam, Real):
@@ -188,7 +190,7 @@ def _inner(lam: Any, design: Any) -> np.ndarray:
     """Return λ in the units of the weights and columns of the rows; at most a huge number."""
     with np.errstate(over="ignore"):
         given = np.asarray(lam, dtype=np.float64)
-        return np.minimum(given / design.share / design.unit / design.unit, HUGE)
+        return np.minimum(given / design.share / design.unit / design.unit, HUGE_LAM)
 
 
 # ---------------------------------------------------------------- solving
@@ -249,7 +251,7 @@ def _by_squares(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | No
     if n <= 2 * d:
         return None
     squares, V = eigh(X.T @ X, overwrite_a=True, check_finite=False)
-    if not squares[0] > CLEAR * squares[-1]:
+    if not squares[0] > CLEAR_EIGENVALUES * squares[-1]:
         return None
     s, V = np.sqrt(squares[::-1]), V[:, ::-1]
     return (X @ V) / s, s, V.T
@@ -273,7 +275,7 @@ def solve_factored(design: DenseDesign, lam: float) -> Solution | None:
     size = float(np.abs(M).sum(axis=0).max())
     factor, failed = dpotrf(M, lower=1, overwrite_a=1)
     share = 0.0 if failed else float(dpocon(factor, size, uplo="L")[0])
-    if not share > FACTORED:
+    if not share > FACTORED_CONDITION:
         return None
     target = X.T @ Y
     coef = X.T @ dpotrs(factor, Y, lower=1)[0] if wide else dpotrs(factor, target, lower=1)[0]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge as Peer
 
 from mercer import LinearRegression, PenaltyRegression, Ridge
-from mercer.linear._sparse import DENSE
+from mercer.linear._sparse import DENSE_ENTRIES
 from tests.cases import sparse_table, table
 from tests.compare import refuses
 
@@ -17,7 +17,7 @@ every_shape = pytest.mark.parametrize("shape", SHAPES)
 both_intercepts = pytest.mark.parametrize("intercept", [True, False])
 
 
-both_routes = pytest.mark.parametrize("dense", [DENSE, 0], ids=["made dense", "sparse"])
+both_routes = pytest.mark.parametrize("dense", [DENSE_ENTRIES, 0], ids=["made dense", "sparse"])
 
 
 def fitted(model, *rows, dense):
