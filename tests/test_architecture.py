@@ -20,11 +20,13 @@ PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
     "_display": -1,
+    "_docstrings": -1,
     "_floats": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_array": 0,
     "_parameters": 0,
+    "_words": 0,
     "result": 0,
     "_limits": 1,
     "kernels": 1,
@@ -38,6 +40,7 @@ LEVELS = {
     "distances": 3,
     "feature_space": 3,
     "_estimator": 4,
+    "cv_results": 4,
     "optimize": 4,
     "solvers": 4,
     "testing": 4,

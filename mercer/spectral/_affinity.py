@@ -6,54 +6,47 @@ L = I − D^(−½) W D^(−½) = V M Vᵀ, the functions f = D^(−½) v fulfil
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import validate_data
 
-from mercer._array import as_objects, refuse_text
-from mercer._estimator import ProvedEstimator
+from mercer._estimator import FLOATS, KernelEstimator
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.result import Solution
 from mercer.solvers import symmetric_eigenpairs
-from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others
-from mercer.spectral._laplacian import laplacian_eigenpairs
+from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others, neighbor_matrix
+from mercer.spectral._laplacian import LaplacianPairs, laplacian_eigenpairs
 
-GRAPH = "nearest_neighbors"
 DOUBLE = np.dtype(np.float64)
-TABLE: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "dtype": [np.float64, np.float32],
-    "order": "C",
-}
+TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
 
 
-class Spectrum(NamedTuple):
-    """The smallest eigenvalues of a Laplacian, its eigenvectors and the degrees."""
-
-    solution: Solution
-    values: np.ndarray  # (k,), rising
-    vectors: np.ndarray  # (n, k)
-    degrees: np.ndarray  # (n,)
-
-
-class AffinityEstimator(ProvedEstimator):
+class AffinityEstimator(KernelEstimator):
     """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
 
     affinity: Any
     n_neighbors: int
-    kernel_: Kernel
+
+    @property
+    def kernel(self) -> Any:
+        return self.affinity
+
+    @property
+    def _is_graph(self) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == "nearest_neighbors"
 
     # ------------------------------------------------------------ fit
-    def _fit_affinity(self, X: Any, k: int, one_more: bool = False) -> Spectrum:
+    def _fit_affinity(self, X: Any, k: int, one_more: bool = False) -> Solution:
         """Check the rows, store them and return the k smallest eigenpairs of their Laplacian.
 
-        With ``one_more`` there is another one, if there are so many points.
+        With ``one_more`` there is another one, if there are so many points. The ``value`` is
+        `LaplacianPairs`.
         """
         W = self._fit_graph(X) if self._is_graph else self._fit_kernel(X)
         n = W.shape[0]
@@ -63,33 +56,22 @@ class AffinityEstimator(ProvedEstimator):
                 f"components"
             )
         k = min(k + one_more, n)
-        return _sparse_spectrum(W, k) if sp.issparse(W) else _dense_spectrum(W, k)
-
-    @property
-    def _is_graph(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity == GRAPH
+        return laplacian_eigenpairs(W, k) if sp.issparse(W) else _kernel_eigenpairs(W, k)
 
     def _fit_graph(self, X: Any) -> Any:
         self.X_fit_ = validate_data(self, X, ensure_min_samples=2, **TABLE)
-        n = self.X_fit_.shape[0]
-        check_neighbors(self.n_neighbors - 1, n)
-        _, index = nearest_others(TablePoints(self.X_fit_), self.n_neighbors - 1)
-        W = _half_edges(index, n)
+        n, k = self.X_fit_.shape[0], self.n_neighbors - 1
+        check_neighbors(k, n)
+        _, index = nearest_others(TablePoints(self.X_fit_), k)
+        W = neighbor_matrix(index, 0.5, n)
         return (W + W.T).tocsr()
 
     def _fit_kernel(self, X: Any) -> Any:
-        kernel = as_kernel(self.affinity)
-        if kernel.domain == "vectors":
-            refuse_text(X, "X", type(kernel).__name__)
-            X = validate_data(self, X, ensure_min_samples=2, **TABLE)
-        else:
-            X = as_objects(X, "X")
-        if isinstance(kernel, Precomputed) and sp.issparse(X):
-            self.kernel_, self.X_fit_ = kernel, sp.csr_array(X)
+        if sp.issparse(X) and isinstance(as_kernel(self.affinity), Precomputed):
+            self.kernel_ = Precomputed()
+            self.X_fit_ = sp.csr_array(validate_data(self, X, ensure_min_samples=2, **TABLE))
             return _given_graph(self.X_fit_)
-        sample = kernel.sample(X)
-        self.kernel_ = kernel.bind(sample)
-        self.kernel_.check_pair(sample, sample)
+        sample, _, _ = self._fit_rows(X, ensure_min_samples=2)
         self.X_fit_ = sample.data
         return gram(self.kernel_, sample, dtype=DOUBLE)
 
@@ -102,7 +84,7 @@ class AffinityEstimator(ProvedEstimator):
         where they were, and what is far from all goes with the nearest.
         """
         if not self._is_graph:
-            rows = self._new_sample(X)
+            rows = self._new_rows(X)
             return _extended(*_sums(self.kernel_, rows, self.X_fit_, F), values), rows.dtype
         X = validate_data(self, X, reset=False, **TABLE)
         distance, index = TablePoints(self.X_fit_).nearest(X, self.n_neighbors)
@@ -114,27 +96,6 @@ class AffinityEstimator(ProvedEstimator):
         found = distance[:, 0] == 0  # steps of a graph leave no other way to be exact
         out[found] = F[index[found, 0]]
         return out, X.dtype
-
-    def _new_sample(self, X: Any) -> Sample:
-        if self.kernel_.domain == "vectors":
-            refuse_text(X, "X", type(self.kernel_).__name__)
-            X = validate_data(self, X, reset=False, **TABLE)
-        return self.kernel_.sample(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed" or isinstance(
-            self.affinity, Precomputed
-        )
-        return tags
-
-
-# ------------------------------------------------------------------------ graphs
-def _half_edges(index: np.ndarray, n: int) -> Any:
-    m, k = index.shape
-    ends = np.arange(0, m * k + 1, k)
-    return sp.csr_array((np.full(m * k, 0.5), index.ravel(), ends), shape=(m, n))
 
 
 def _given_graph(W: Any) -> Any:
@@ -149,11 +110,6 @@ def _given_graph(W: Any) -> Any:
     W = sp.csr_array(W - sp.diags_array(W.diagonal()))
     W.eliminate_zeros()
     return W
-
-
-def _sparse_spectrum(W: Any, k: int) -> Spectrum:
-    solution, degrees = laplacian_eigenpairs(W, k)
-    return Spectrum(solution, solution.state, solution.value, degrees)
 
 
 # ------------------------------------------------------------------------ kernels
@@ -188,11 +144,12 @@ class NormalizedAffinity(LinearOperator):
         return self
 
 
-def _dense_spectrum(K: Gram, k: int) -> Spectrum:
+def _kernel_eigenpairs(K: Gram, k: int) -> Solution:
     A = NormalizedAffinity(K)
     solution = symmetric_eigenpairs(A, k)
-    values = np.maximum(1.0 - solution.state, 0.0)
-    return Spectrum(solution, values, solution.value, A.degrees)
+    values = np.maximum(1.0 - solution.eigenvalues, 0.0)
+    pairs = LaplacianPairs(values, solution.value, A.degrees)
+    return Solution(pairs, solution.status, solution.certificate)
 
 
 def _sums(

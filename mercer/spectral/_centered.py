@@ -4,93 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from scipy.sparse.linalg import LinearOperator
 
 from mercer._array import n_threads, parse_memory, ranges, run_tiles
-from mercer.spectral._row_loops import add_gram_times_vector
 
 TILE_BYTES = 2**21  # of a centred tile: it stays in the cache between its uses
 LARGE_SUM = 10**6  # entries; larger sums are not kept once for each thread
 TALL = 4  # times as many rows as columns in the tiles that QR reduces
-SAMPLED = 1000  # rows of the first guess of a mean
-FAR_OFF = 10.0  # times the scatter may be what a wrong guess adds to it
 COPY_SHARE = 0.25  # of the byte budget that a centred copy may take
 
 
-class Moments(NamedTuple):
-    """What one pass over a table tells."""
-
-    mean: np.ndarray  # (d,)
-    squares: float  # ‖X − 1 meanᵀ‖², Frobenius
-    raw: float  # ‖X‖²
-    scatter: np.ndarray | None = None  # (X − 1 meanᵀ)ᵀ(X − 1 meanᵀ), if it was asked for
-
-    @classmethod
-    def about(cls, mean: np.ndarray, squares: float, n: int, scatter: Any = None) -> Moments:
-        """Return the moments; ‖X‖² is that of the centred rows and of the means."""
-        squares = max(squares, 0.0)
-        return cls(mean, squares, squares + n * float(np.vdot(mean, mean)), scatter)
-
-
-def moments(X: Any) -> Moments:
-    """Return means and squares in float64; the mean of a constant column is exact.
-
-    Sums are of differences to the first row, so that neither a large common offset nor many rows
-    cost digits.
-    """
-    n, d = X.shape
-    if sp.issparse(X):
-        mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n
-        values = X.data.astype(np.float64, copy=False)
-        squares = float(np.vdot(values, values)) - n * float(np.vdot(mean, mean))
-        return Moments.about(mean, squares, n)
-    first = X[0].astype(np.float64)
-
-    def add(rows: slice, total: np.ndarray) -> None:
-        D = np.subtract(X[rows], first, dtype=np.float64, order="C")
-        total[:d] += D.sum(axis=0)
-        total[d] += np.vdot(D, D)
-
-    sums = _sum_over(_tiles(X.shape), add, (d + 1,))
-    shift = sums[:d] / n
-    return Moments.about(first + shift, float(sums[d]) - n * float(np.vdot(shift, shift)), n)
-
-
-def scatter_moments(X: np.ndarray) -> Moments:
-    """Return the moments and the scatter of a dense table in one pass.
-
-    The pass takes off the mean of some rows spread over the table, and the product of the small
-    rest at the end. If these rows were far off, that loses digits, and a second pass is made.
-    """
-    n, d = X.shape
-    sample = X[:: max(n // SAMPLED, 1)].astype(np.float64, order="C")
-    rough = sample[0] + (sample - sample[0]).mean(axis=0)
-
-    def add(rows: slice, total: np.ndarray) -> None:
-        B = np.subtract(X[rows], rough, dtype=np.float64, order="C")
-        total[:d] += B.T @ B
-        total[d] += B.sum(axis=0)
-
-    sums = _sum_over(_gram_tiles(X.shape), add, (d + 1, d))
-    shift, S = sums[d] / n, sums[:d]
-    with np.errstate(over="ignore", invalid="ignore"):
-        S -= np.multiply.outer(n * shift, shift)
-        is_far_off = n * float(np.vdot(shift, shift)) > FAR_OFF * float(np.trace(S))
-    if is_far_off:
-        mean = moments(X).mean
-        S = Centered(X, mean, False).gram()
-        return Moments.about(mean, float(np.trace(S)), n, S)
-    return Moments.about(rough + shift, float(np.trace(S)), n, S)
-
-
-def centered(X: Any, mean: np.ndarray, transposed: bool) -> Centered:
+def centered(
+    X: Any, mean: np.ndarray, *, transposed: bool = False, tile_bytes: int = TILE_BYTES
+) -> Centered:
     """Return A = X − 1 meanᵀ, or its transpose, of an array or a CSR table."""
     kind = SparseCentered if sp.issparse(X) else Centered
-    return kind(X, mean, transposed)
+    return kind(X, mean, transposed, tile_bytes)
 
 
 class Centered:
@@ -99,8 +33,14 @@ class Centered:
     A tile is some rows of A in float64; X itself is never copied.
     """
 
-    def __init__(self, X: Any, mean: np.ndarray | None, transposed: bool):
-        self.X, self.mean, self.transposed = X, mean, transposed
+    def __init__(
+        self,
+        X: Any,
+        mean: np.ndarray | None,
+        transposed: bool = False,
+        tile_bytes: int = TILE_BYTES,
+    ):
+        self.X, self.mean, self.transposed, self.tile_bytes = X, mean, transposed, tile_bytes
         self.shape: tuple[int, int] = X.shape[::-1] if transposed else X.shape
 
     def tile(self, rows: slice) -> np.ndarray:
@@ -121,7 +61,7 @@ class Centered:
             A[rows] = self.tile(rows)
 
         run_tiles(fill, self._tiles(), n_threads())
-        return Centered(A, None, False)
+        return Centered(A, None, tile_bytes=self.tile_bytes)
 
     def gram(self, V: np.ndarray | None = None) -> np.ndarray:
         """Return AᵀA, or (A V)ᵀ(A V)."""
@@ -131,7 +71,7 @@ class Centered:
             total += B.T @ B
 
         p = self.shape[1] if V is None else V.shape[1]
-        return _sum_over(self._tiles(), add, (p, p))
+        return sum_over(self._tiles(), add, (p, p))
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return A V, shape (m, k); V may be a single vector."""
@@ -149,7 +89,7 @@ class Centered:
         def add(rows: slice, total: np.ndarray) -> None:
             total += self.tile(rows).T @ U[rows]
 
-        return _sum_over(self._tiles(), add, (self.shape[1], *U.shape[1:]))
+        return sum_over(self._tiles(), add, (self.shape[1], *U.shape[1:]))
 
     def gram_times(self, V: np.ndarray) -> np.ndarray:
         """Return AᵀA V in one pass over A, shape (p, k)."""
@@ -157,11 +97,11 @@ class Centered:
         def add(rows: slice, total: np.ndarray) -> None:
             B = self.tile(rows)
             if V.ndim == 1 and B.flags.c_contiguous:
-                add_gram_times_vector(B, V, total)
+                _add_gram_times_vector(B, V, total)
             else:
                 total += B.T @ (B @ V)
 
-        return _sum_over(self._tiles(), add, V.shape)
+        return sum_over(self._tiles(), add, V.shape)
 
     def triangle(self) -> np.ndarray:
         """Return R of A = QR; Q is never formed, nor A as a whole."""
@@ -171,7 +111,7 @@ class Centered:
         def reduce(rows: slice, worker: int) -> None:
             parts[worker] = triangle_of(np.vstack([parts[worker], self.tile(rows)]))
 
-        run_tiles(reduce, _tiles(self.shape, at_least=TALL * p), workers)
+        run_tiles(reduce, tiles(self.shape, self.tile_bytes, at_least=TALL * p), workers)
         return triangle_of(np.vstack(parts))
 
     def residual_squares(self, V: np.ndarray) -> np.ndarray:
@@ -199,7 +139,7 @@ class Centered:
         return self.times(self.transposed_times(U))
 
     def _tiles(self) -> list[slice]:
-        return _gram_tiles(self.shape)
+        return gram_tiles(self.shape, self.tile_bytes)
 
 
 class SparseCentered(Centered):
@@ -207,8 +147,8 @@ class SparseCentered(Centered):
 
     mean: np.ndarray
 
-    def __init__(self, X: Any, mean: np.ndarray, transposed: bool):
-        super().__init__(X.astype(np.float64, copy=False), mean, transposed)
+    def __init__(self, X: Any, *args: Any):
+        super().__init__(X.astype(np.float64, copy=False), *args)
 
     def tile(self, rows: slice) -> np.ndarray:
         """Return some rows of A as an array."""
@@ -249,16 +189,13 @@ class SparseCentered(Centered):
         def add(part: SparseCentered, total: np.ndarray) -> None:
             total += part._down(part._across(V))
 
-        return _sum_over(self._parts, add, V.shape)
+        return sum_over(self._parts, add, V.shape)
 
     @cached_property
     def _parts(self) -> list[SparseCentered]:
         """The rows in one part for each thread: SciPy's products leave the others idle."""
         n = self.shape[0]
-        return [
-            SparseCentered(self.X[rows], self.mean, False)
-            for rows in ranges(n, -(-n // n_threads()))
-        ]
+        return [SparseCentered(self.X[rows], self.mean) for rows in ranges(n, -(-n // n_threads()))]
 
     def _across(self, V: np.ndarray) -> np.ndarray:
         """Return (X − 1 meanᵀ) V."""
@@ -278,30 +215,44 @@ def _operator(apply: Callable[[np.ndarray], np.ndarray], p: int) -> LinearOperat
     return LinearOperator((p, p), matvec=lambda v: apply(v.ravel()), matmat=apply, dtype=np.float64)
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _add_gram_times_vector(B: np.ndarray, v: np.ndarray, total: np.ndarray) -> None:
+    """Add BᵀB v to the total: each row b gives (b·v) b while it is in the cache."""
+    n, p = B.shape
+    for i in range(n):
+        s = 0.0
+        for j in range(p):
+            s += B[i, j] * v[j]
+        for j in range(p):
+            total[j] += s * B[i, j]
+
+
 # ---------------------------------------------------------------- tiles
-def _tiles(shape: tuple[int, ...], at_least: int = 1) -> list[slice]:
+def tiles(
+    shape: tuple[int, ...], tile_bytes: int = TILE_BYTES, *, at_least: int = 1
+) -> list[slice]:
     """Return slices of rows: tiles that fit the cache, at least one for each thread."""
     m, p = shape
-    rows = max(TILE_BYTES // (8 * p), at_least, 1)
+    rows = max(tile_bytes // (8 * p), at_least, 1)
     return ranges(m, min(rows, -(-m // n_threads())))
 
 
-def _gram_tiles(shape: tuple[int, ...]) -> list[slice]:
+def gram_tiles(shape: tuple[int, ...], tile_bytes: int = TILE_BYTES) -> list[slice]:
     """Return tiles whose products are worth adding to a sum as large as the tile is wide."""
-    return _tiles(shape, at_least=shape[1] if shape[1] ** 2 > LARGE_SUM else 1)
+    return tiles(shape, tile_bytes, at_least=shape[1] if shape[1] ** 2 > LARGE_SUM else 1)
 
 
-def _sum_over(
-    tiles: list[Any], add: Callable[[Any, np.ndarray], None], shape: tuple[int, ...]
+def sum_over(
+    parts: list[Any], add: Callable[[Any, np.ndarray], None], shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Return the sum that ``add(tile, total)`` makes: one for each thread, then all of them."""
+    """Return the sum that ``add(part, total)`` makes: one for each thread, then all of them."""
     if np.prod(shape) > LARGE_SUM:  # one sum; BLAS brings the threads
         total = np.zeros(shape)
-        for tile in tiles:
-            _quietly(add, tile, total)
+        for part in parts:
+            _quietly(add, part, total)
         return total
-    totals = [np.zeros(shape) for _ in range(min(n_threads(), len(tiles)))]
-    run_tiles(lambda tile, worker: _quietly(add, tile, totals[worker]), tiles, len(totals))
+    totals = [np.zeros(shape) for _ in range(min(n_threads(), len(parts)))]
+    run_tiles(lambda part, worker: _quietly(add, part, totals[worker]), parts, len(totals))
     for other in totals[1:]:
         _quietly(np.add, totals[0], other, totals[0])
     return totals[0]

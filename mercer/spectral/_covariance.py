@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
 from mercer._array import largest_size
 from mercer._floats import EPS, MODERATE, safe_unit
+from mercer._scratch import scratch
+from mercer.solvers import fix_signs
 
 CLEAR = 1e-6  # squares of singular values above this share of the largest keep 10 digits
 NOISE = 8 * EPS  # of a column, relative to its largest entry: its values are all equal
@@ -61,25 +63,28 @@ class Covariance(NamedTuple):
         return outside * B + V @ ((inside - outside)[:, None] * (V.T @ B))
 
 
-def principal_axes(R: np.ndarray, *, groups: int = 1, floor: float = 0.0) -> Axes:
+def principal_axes(
+    R: np.ndarray, *, groups: int = 1, floor: float = 0.0, clear: float = CLEAR
+) -> Axes:
     """Return the principal axes of rows that are centred within so many groups.
 
     The eigenvalues of the smaller of RᵀR and RRᵀ are the squares of the singular values: fast, and
     accurate where they are all of similar size (or far below ``floor``, what is added to them). All
-    other tables get a singular value decomposition.
+    other tables, with an eigenvalue below the share ``clear`` of the largest, get a singular value
+    decomposition.
     """
     largest = largest_size(R)
     if largest == 0.0 or min(R.shape) == 0:
         return Axes(np.zeros((R.shape[1], 0)), np.zeros(0))
     unit = safe_unit(largest)
     R = R if unit == 1.0 else R / unit
-    axes = _by_squares(R, groups, floor / unit / unit)
+    axes = _by_squares(R, groups, floor / unit / unit, clear)
     if axes is None:
-        axes = _by_singular_values(R)
+        axes = by_singular_values(R)
     return Axes(axes.vectors, axes.sizes * unit)
 
 
-def _by_squares(R: np.ndarray, groups: int, floor: float) -> Axes | None:
+def _by_squares(R: np.ndarray, groups: int, floor: float, clear: float) -> Axes | None:
     """Return the axes, or None if an eigenvalue that may be more than rounding is inaccurate."""
     n, d = R.shape
     rank = min(d, n - groups)
@@ -88,7 +93,7 @@ def _by_squares(R: np.ndarray, groups: int, floor: float) -> Axes | None:
     wide = n < d
     squares, vectors = eigh(R @ R.T if wide else R.T @ R, overwrite_a=True, check_finite=False)
     squares, vectors = squares[::-1][:rank], vectors[:, ::-1][:, :rank]
-    if squares[-1] + floor < CLEAR * (squares[0] + floor):
+    if squares[-1] + floor < clear * (squares[0] + floor):
         return None
     keep = squares > max(n, d) * EPS * squares[0]
     squares, vectors = squares[keep], vectors[:, keep]
@@ -96,16 +101,39 @@ def _by_squares(R: np.ndarray, groups: int, floor: float) -> Axes | None:
     return Axes((R.T @ vectors) / sizes if wide else vectors, sizes)
 
 
-def _by_singular_values(R: np.ndarray) -> Axes:
+def by_singular_values(R: np.ndarray, largest: float = 0.0) -> Axes:
+    """Return the axes of any table; rounding is that of its size or of ``largest``."""
     n, d = R.shape
     if n > 2 * d:  # the left vectors are not needed, and R = QT has the right ones of T
         R = qr(R, mode="r", check_finite=False)[0][:d]
     _, sizes, Vt = svd(R, full_matrices=False, check_finite=False)
-    keep = sizes > max(n, d) * EPS * sizes[0]
+    keep = sizes > max(n, d) * EPS * max(sizes[0], largest)
     return Axes(Vt[keep].T, sizes[keep])
 
 
-def centered(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def narrow(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return an orthonormal basis of rows that are fewer than columns, and the rows in it."""
+    n, d = rows.shape
+    if d <= n:
+        return None, rows
+    basis, R = qr(rows.T, mode="economic", check_finite=False)
+    return basis, np.ascontiguousarray(R.T)
+
+
+# ------------------------------------------------------------------------ rows and columns
+def unit_rows(X: Any) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return centred rows and their mean, both in the unit of the largest entry, and the unit.
+
+    Their squares neither overflow nor vanish.
+    """
+    scale = largest_size(X) or 1.0
+    rows = np.asarray(X, dtype=np.float64) / scale
+    mean = rows.mean(axis=0)
+    rows -= mean
+    return rows, mean, scale
+
+
+def centered_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return X minus the mean of its rows, in float64, and the mean."""
     mean = X.mean(axis=0, dtype=np.float64)
     rows = np.subtract(X, mean, dtype=np.float64)
@@ -135,3 +163,79 @@ def deviations(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
     else:
         spread = unit * np.sqrt(np.mean((rows / unit) ** 2, axis=0))
     return np.where(constant, 0.0, spread)
+
+
+def no_zero(spread: np.ndarray) -> np.ndarray:
+    """Return units to divide columns by: their deviations, or 1."""
+    return np.where(spread > 0, spread, 1.0)
+
+
+# ------------------------------------------------------------------------ shrinkage
+def ledoit_wolf(rows: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return 1 − s_c of each class, shape (C,), and what shrinkage adds to the diagonal, (C, d).
+
+    Class c has the covariance C_c = D R D with its deviations D (1 for a constant column), and the
+    shrunk one is D ((1 − s_c) R + s_c tr(R)/d I) D. The rows are centred within classes.
+    """
+    d = rows.shape[1]
+    keep, floors = [], []
+    for c in range(codes.max() + 1):
+        Z = rows[codes == c]
+        spread = deviations(Z, np.zeros(d))
+        unit = no_zero(spread)
+        Z = Z / unit
+        mean_variance = float(np.mean(spread > 0))  # tr(R)/d: each column has variance 1 or 0
+        s = intensity(Z)
+        keep.append(1.0 - s)
+        floors.append(s * mean_variance * unit**2)
+    return np.array(keep), np.array(floors)
+
+
+def intensity(Z: np.ndarray) -> float:
+    """Return s in (1 − s) S + s tr(S)/d I, S = ZᵀZ/n, with the least expected squared error.
+
+    O. Ledoit, M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices,
+    Journal of Multivariate Analysis 88 (2004).
+    """
+    n, d = Z.shape
+    squares = np.einsum("ij,ij->i", Z, Z)  # ‖z_i‖²
+    mu = float(squares.sum()) / (n * d)
+    product = Z @ Z.T if n < d else Z.T @ Z
+    norm2 = float(np.sum(product**2)) / n**2  # ‖S‖²
+    dispersion = norm2 - d * mu**2  # ‖S − μI‖²
+    error = (float(squares @ squares) / n - norm2) / n  # of S, by its terms zzᵀ
+    if d == 1 or error <= 0.0 or dispersion <= 0.0:
+        return 0.0
+    return min(error / dispersion, 1.0)
+
+
+# ------------------------------------------------------------------------ signals
+class WhiteSignals(NamedTuple):
+    """The signals z = unmixing (x − mean), with x − mean = mixing z on the space that is kept."""
+
+    mean: np.ndarray  # (d,)
+    unmixing: np.ndarray  # (k, d)
+    mixing: np.ndarray  # (d, k)
+    signals: np.ndarray  # (k, n)
+
+
+def whiten(X: Any, n_components: int | None) -> WhiteSignals:
+    """Return the leading principal components of X with variance one (divisor n).
+
+    No more than the rank of the centred rows are kept.
+    """
+    n, d = X.shape
+    scale = largest_size(X) or 1.0  # squares neither overflow nor vanish
+    rows = np.divide(X, scale, out=scratch((n, d), np.float64, brief=True), dtype=np.float64)
+    mean = (np.ones(n) @ rows) / n
+    rows -= mean
+    found = principal_axes(rows)
+    sizes = found.sizes[:n_components] / np.sqrt(n)
+    axes = fix_signs(found.vectors[:, :n_components])
+    noise = 4.0 * EPS * (max(n, d) * sizes.max(initial=0.0) + float(np.linalg.norm(mean)))
+    keep = sizes > noise
+    sizes, axes = sizes[keep], axes[:, keep]
+    unmixing = (axes / sizes).T
+    signals = scratch((len(unmixing), n), np.float64, brief=True)
+    np.matmul(unmixing, rows.T, out=signals)
+    return WhiteSignals(mean * scale, unmixing / scale, axes * (sizes * scale), signals)

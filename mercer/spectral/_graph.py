@@ -113,6 +113,13 @@ def check_neighbors(n_neighbors: int, n: int) -> None:
 
 
 # ------------------------------------------------------------------------ graphs
+def neighbor_matrix(index: np.ndarray, weights: Any, n: int) -> sp.csr_array:
+    """Return a sparse matrix of n columns; row i has its weights (k, or one) at ``index[i]``."""
+    m, k = index.shape
+    values = np.broadcast_to(weights, index.shape).ravel()
+    return sp.csr_array((values, index.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+
+
 class Graph(NamedTuple):
     """An undirected graph in CSR form, each edge in both directions; weights may be 0."""
 

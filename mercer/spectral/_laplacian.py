@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, aslinearoperator, eigsh
 
 from mercer.certify import eigen_residual
-from mercer.result import Solution, Status
+from mercer.result import Solution
 from mercer.solvers import fix_signs, smallest_eigenpairs
+from mercer.solvers.eigen import status_of
 
 SMALL = 600  # vertices; LAPACK on the whole matrix is faster below
 THIN = 0.2  # (longest path)² over vertices: about 1/2 on surfaces, under 0.1 from 3 dimensions on
@@ -20,8 +21,16 @@ RESTARTS = 200
 COARSE = 1e-4
 
 
-def laplacian_eigenpairs(W: Any, k: int) -> tuple[Solution, np.ndarray]:
-    """Return the k smallest eigenpairs of the Laplacian, values rising, and the degrees.
+class LaplacianPairs(NamedTuple):
+    """Eigenpairs of a Laplacian, and the degrees of the points."""
+
+    values: np.ndarray  # (k,), rising
+    vectors: np.ndarray  # (n, k)
+    degrees: np.ndarray  # (n,)
+
+
+def laplacian_eigenpairs(W: Any, k: int, *, thin: float = THIN) -> Solution:
+    """Return the k smallest eigenpairs of the Laplacian; the ``value`` is `LaplacianPairs`.
 
     Each connected part is solved for itself: its first eigenvector is known, √d with eigenvalue 0,
     and a solver that sees one vector at a time would miss that a value occurs several times.
@@ -31,66 +40,50 @@ def laplacian_eigenpairs(W: Any, k: int) -> tuple[Solution, np.ndarray]:
     degrees[alone] = 1.0
     scale = sp.diags_array(1.0 / np.sqrt(degrees))
     A = sp.csr_array(scale @ W @ scale + sp.diags_array(alone.astype(np.float64)))
-    values, vectors = _by_parts(A, np.sqrt(degrees), k)
+    values, vectors = _by_parts(A, np.sqrt(degrees), k, thin)
     L = sp.csr_array(sp.eye_array(len(degrees)) - A)
-    certificate = eigen_residual(aslinearoperator(L), values, vectors, scale=2.0)
-    status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
-    return Solution(vectors, status, certificate, state=values), degrees
+    proof = eigen_residual(aslinearoperator(L), values, vectors, scale=2.0)
+    return Solution(LaplacianPairs(values, vectors, degrees), status_of(proof), proof)
 
 
-def _by_parts(A: Any, root: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _by_parts(A: Any, root: np.ndarray, k: int, thin: float) -> tuple[np.ndarray, np.ndarray]:
     count, labels = connected_components(A, directed=False)
     parts = [np.flatnonzero(labels == part) for part in range(count)]
     parts = sorted(parts, key=len, reverse=True)[:k]  # of many parts the largest
     more = max(k - count, 0)  # eigenvalues beyond the zeros
-    values, places, vectors = [], [], []
+    pairs: list[tuple[float, np.ndarray, np.ndarray]] = []
     for members in parts:
-        if count == 1:
-            own, found = _connected(A, root, min(1 + more, len(members)))
-        else:
-            inner = sp.csr_array(A[members][:, members])
-            own, found = _connected(inner, root[members], min(1 + more, len(members)))
-        values.append(own)
-        vectors.append(found)
-        places.append(members)
-    return _smallest(A.shape[0], values, places, vectors, k)
+        inner = A if count == 1 else sp.csr_array(A[members][:, members])
+        values, vectors = _connected(inner, root[members], min(1 + more, len(members)), thin)
+        pairs += [(value, members, v) for value, v in zip(values, vectors.T, strict=True)]
+    pairs = sorted(pairs, key=lambda pair: pair[0])[:k]
+    out = np.zeros((A.shape[0], len(pairs)))
+    for column, (_, members, v) in enumerate(pairs):
+        out[members, column] = v
+    return np.array([value for value, _, _ in pairs]), fix_signs(out)
 
 
-def _smallest(
-    n: int, values: list[Any], places: list[Any], vectors: list[Any], k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k smallest eigenpairs of all parts."""
-    part = np.concatenate([np.full(len(own), p) for p, own in enumerate(values)])
-    column = np.concatenate([np.arange(len(own)) for own in values])
-    everything = np.concatenate(values)
-    order = np.argsort(everything, kind="stable")[:k]
-    out = np.zeros((n, len(order)))
-    for place, i in enumerate(order):
-        out[places[part[i]], place] = vectors[part[i]][:, column[i]]
-    return everything[order], fix_signs(out)
-
-
-def _connected(A: Any, root: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _connected(A: Any, root: np.ndarray, k: int, thin: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the k smallest eigenpairs of I − A of a connected graph; the first is known."""
     n = len(root)
     first = (root / np.linalg.norm(root))[:, None]
     if k == 1:
         return np.zeros(1), first
-    if n > SMALL and 8 * k <= n and not _is_thin(A):
+    if n > SMALL and 8 * k <= n and not is_thin(A, thin):
         values, vectors = _by_products(A, first, k - 1)
         if values is not None:
             return np.concatenate([[0.0], values]), np.column_stack([first, vectors])
     solution = smallest_eigenpairs(sp.csc_array(sp.eye_array(n) - A), k)
-    return np.maximum(solution.state, 0.0), solution.value
+    return np.maximum(solution.eigenvalues, 0.0), solution.value
 
 
-def _is_thin(A: Any) -> bool:
+def is_thin(A: Any, thin: float = THIN) -> bool:
     """Whether the graph is long for its size: then it has small cuts, and factors stay sparse."""
     order, before = breadth_first_order(A, 0, directed=False)
     v, steps = int(order[-1]), 0
     while v != 0:  # back from the vertex that was reached last
         v, steps = int(before[v]), steps + 1
-    return steps**2 > THIN * len(order)
+    return steps**2 > thin * len(order)
 
 
 def _by_products(A: Any, first: np.ndarray, k: int) -> tuple[Any, Any]:

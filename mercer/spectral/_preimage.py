@@ -77,7 +77,7 @@ def preimages(points: FeaturePoints, method: str) -> np.ndarray:
         "exact": _combinations,
         "fixed_point": _fixed_points,
         "distances": _by_distances,
-        "ridge": _by_regression,
+        "ridge": by_regression,
     }
     return find[method](points)
 
@@ -170,20 +170,20 @@ def _place(rows: np.ndarray, d2: np.ndarray) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------ any kernel
-def _by_regression(points: FeaturePoints) -> np.ndarray:
+def by_regression(points: FeaturePoints, *, loo_up_to: int = LOO_UP_TO) -> np.ndarray:
     """Learn x from the scores by kernel ridge regression, λ chosen by leave-one-out."""
     S = points.training_scores
     rows = points.X.toarray() if sp.issparse(points.X) else points.X
     Y = np.asarray(rows, dtype=np.float64)
     kernel = RBF().bind(S)
-    solution = _fit_ridge(kernel, S, Y)
+    solution = _fit_ridge(kernel, S, Y, loo_up_to)
     new = gram(kernel, points.scores, S, storage="blocked", dtype=np.float64)
     return np.asarray(new @ solution.value) + solution.intercept
 
 
-def _fit_ridge(kernel: Kernel, S: np.ndarray, Y: np.ndarray) -> Any:
+def _fit_ridge(kernel: Kernel, S: np.ndarray, Y: np.ndarray, loo_up_to: int) -> Any:
     n = len(S)
-    some = np.linspace(0, n - 1, min(n, LOO_UP_TO)).astype(int)
+    some = np.linspace(0, n - 1, min(n, loo_up_to)).astype(int)
     K = gram(kernel, S[some], dtype=np.float64)
     solution = solve_ridge_loo(K, Y[some], np.ones(len(some)))
     if len(some) == n:

@@ -24,7 +24,7 @@ LONGER = 4.0  # ... by this factor
 NOISE = 16 * EPS  # of a value, relative to its size
 
 
-class Point(NamedTuple):
+class RotationPoint(NamedTuple):
     """A function at an orthogonal matrix W, seen from there."""
 
     value: float
@@ -38,13 +38,13 @@ class Point(NamedTuple):
         return float(np.abs(self.slope).max(initial=0.0))
 
 
-class Objective(Protocol):
+class RotationObjective(Protocol):
     """A function of orthogonal matrices."""
 
-    def at(self, W: np.ndarray) -> Point:
+    def at(self, W: np.ndarray) -> RotationPoint:
         """Evaluate the function."""
 
-    def settle(self, point: Point) -> Point:
+    def settle(self, point: RotationPoint) -> RotationPoint:
         """Change the function, if it must, where a step was accepted, and evaluate it anew."""
 
 
@@ -52,12 +52,12 @@ class Descent(NamedTuple):
     """Where a descent ended."""
 
     W: np.ndarray
-    point: Point
+    point: RotationPoint
     n_iter: int
     status: Status
 
 
-def descend(objective: Objective, W: np.ndarray, *, tol: float, max_iter: int) -> Descent:
+def descend(objective: RotationObjective, W: np.ndarray, *, tol: float, max_iter: int) -> Descent:
     """Follow an objective down from W until all its derivatives are within tol."""
     point, memory = objective.at(W), Memory()
     for step in range(max_iter):
@@ -108,7 +108,7 @@ class Memory:
             self.pairs.append((step, change, 1.0 / curved))
         return self
 
-    def step_from(self, point: Point) -> np.ndarray:
+    def step_from(self, point: RotationPoint) -> np.ndarray:
         """Return a step downwards, no angle larger than `LARGEST_ANGLE`."""
         A, shares = -point.slope, []
         for step, change, weight in reversed(self.pairs):
@@ -122,7 +122,7 @@ class Memory:
             A = self._scaled(-point.slope, point)
         return A * min(1.0, LARGEST_ANGLE / float(np.abs(A).max()))
 
-    def _scaled(self, A: np.ndarray, point: Point) -> np.ndarray:
+    def _scaled(self, A: np.ndarray, point: RotationPoint) -> np.ndarray:
         """Return A divided by the curvature, or by what the last step has seen of it."""
         if point.curvature is not None:
             return A / point.curvature
@@ -132,14 +132,16 @@ class Memory:
         return A / (weight * _inner(change, change))
 
 
-Found = tuple[float, np.ndarray, Point]  # the share of a step, where it ends, what is there
+Found = tuple[float, np.ndarray, RotationPoint]  # the share of a step, where it ends, what is there
 
 
 def _inner(A: np.ndarray, B: np.ndarray) -> float:
     return 0.5 * float(np.vdot(A, B))  # each plane stands twice in a skew matrix
 
 
-def _search(objective: Objective, W: np.ndarray, point: Point, A: np.ndarray) -> Found | None:
+def _search(
+    objective: RotationObjective, W: np.ndarray, point: RotationPoint, A: np.ndarray
+) -> Found | None:
     """Return the first share of the step, its end and the point there that go down enough."""
     slope, t = _inner(point.slope, A), 1.0
     noise = NOISE * abs(point.value)
@@ -154,7 +156,7 @@ def _search(objective: Objective, W: np.ndarray, point: Point, A: np.ndarray) ->
 
 
 def _longer(
-    objective: Objective, W: np.ndarray, A: np.ndarray, slope: float, found: Found
+    objective: RotationObjective, W: np.ndarray, A: np.ndarray, slope: float, found: Found
 ) -> Found:
     """Return a step that goes on as long as it goes down about as steeply as it began."""
     t, _, new = found

@@ -1,4 +1,4 @@
-"""Classical scaling: coordinates whose inner products are −½HCH, C squared dissimilarities."""
+"""What embeddings share: checks of distances, classical scaling by −½HD²H, words of the proof."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
 from mercer._array import largest_size, n_threads, ranges, run_tiles
+from mercer._estimator import TableTransformer
 from mercer._floats import TINY
-from mercer.gram import CenteredGram, fresh_array, gram
+from mercer.gram import CenteredGram, gram
 from mercer.kernels import Precomputed
 from mercer.result import Solution, Status
+from mercer.solvers import EigenSolution, fix_signs
+from mercer.spectral._base import Embedding
 
 BLOCK_VALUES = 2**17  # of a block of rows that stays in the cache
+NULL = 1e-13  # eigenvalues below this share of the largest (or of 1) are 0
 SAME = 1e-8  # relative difference of D and Dᵀ that is rounding
 
 
@@ -58,15 +61,26 @@ def scaled_squares(D: np.ndarray, out: np.ndarray) -> float:
     return scale
 
 
+class ScaledEmbedding(Embedding, TableTransformer):
+    """Coordinates V √Λ from −½HD²H = VΛVᵀ, and by Gower's formula −½Λ^(−½)Vᵀ(d² − mean d²)."""
+
+    scale_: float  # the unit of the distances
+    directions_: np.ndarray  # (n, k), V Λ^(−½)
+    centering_means_: np.ndarray  # (n,), of −½D²
+
+    def _place(self, solution: EigenSolution, means: np.ndarray) -> None:
+        values, V = solution.eigenvalues, solution.value
+        self.embedding_ = V * (np.sqrt(values) * self.scale_)
+        self.directions_, self.centering_means_ = V / np.sqrt(values), means
+
+    def _placed(self, halves: np.ndarray) -> np.ndarray:
+        """Return the coordinates of points with −½d² to the training points, in the unit."""
+        return (halves - self.centering_means_) @ self.directions_ * self.scale_
+
+
 def centered_products(K: np.ndarray) -> CenteredGram:
     """Return HKH of K = −½C as an operator."""
     return gram(Precomputed(), K, dtype=np.float64).centered()
-
-
-def all_eigenvalues(K: CenteredGram) -> np.ndarray:
-    """Return every eigenvalue of HKH, rising."""
-    A = fresh_array(K)
-    return eigvalsh(A, overwrite_a=True, check_finite=False, driver="evd")
 
 
 def with_parts(solution: Solution, about: str, **parts: Any) -> Solution:
@@ -77,9 +91,23 @@ def with_parts(solution: Solution, about: str, **parts: Any) -> Solution:
     return replace(solution, certificate=replace(certificate, about=about, parts=kept))
 
 
-def in_parts(solution: Solution, count: int) -> Solution:
-    """Return the solution with the number of parts of its graph; more than one is a warning."""
-    certificate = solution.certificate
-    parts = {**certificate.parts, "graph_components": count}
+def of_graph(solution: Solution, about: str, count: int, **parts: Any) -> Solution:
+    """Return the same of a graph in so many connected parts; more than one is a warning."""
     status = solution.status if count == 1 else Status.DISCONNECTED
-    return replace(solution, status=status, certificate=replace(certificate, parts=parts))
+    return replace(with_parts(solution, about, graph_components=count, **parts), status=status)
+
+
+def without_direction(
+    values: np.ndarray, vectors: np.ndarray, direction: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drop a known vector of eigenvalue 0; values rise.
+
+    If a graph falls into parts several eigenvalues are 0 and the known vector is a mixture of
+    theirs: that mixture goes, and the others become orthogonal to it.
+    """
+    null = values <= NULL * max(1.0, float(values[-1]))
+    null[0] = True
+    basis = vectors[:, null]
+    known = basis.T @ direction
+    Q = np.linalg.qr(np.column_stack([known, np.eye(len(known))]))[0]
+    return values[1:], fix_signs(np.column_stack([basis @ Q[:, 1:], vectors[:, ~null]]))

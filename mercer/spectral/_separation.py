@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer.spectral import _contrast_loops as loops
-from mercer.spectral._rotations import Descent, Point, descend
+from mercer.spectral._rotations import Descent, RotationPoint, descend
 
 TILE = 1024  # samples that are unmixed together
 SERIAL = 2**17  # values below which threads cost more than they save
@@ -71,7 +71,7 @@ def gaussian_figures(name: str) -> tuple[float, float]:
 
 
 # ------------------------------------------------------------------------ moments
-class Moments(NamedTuple):
+class ContrastMoments(NamedTuple):
     """E G(y), E g'(y), M = E g(y) yᵀ and, if asked for, E y yᵀ of some signals."""
 
     value: np.ndarray  # (k,)
@@ -89,51 +89,50 @@ class Moments(NamedTuple):
         """E g'(yᵢ) − E g(yᵢ)yᵢ: half the second derivative by the angle to a Gaussian signal."""
         return self.slope - np.diag(self.M)
 
-    def ordered(self, order: np.ndarray) -> Moments:
+    def ordered(self, order: np.ndarray) -> ContrastMoments:
         """Return the moments of the signals in another order."""
-        both = np.ix_(order, order)
-        return Moments(self.value[order], self.slope[order], self.M[both], self.covariance[both])
+        M, covariance = (A[np.ix_(order, order)] for A in (self.M, self.covariance))
+        return ContrastMoments(self.value[order], self.slope[order], M, covariance)
 
 
 Source = Callable[[slice], np.ndarray]  # the signals of some samples, shape (k, len)
 Shape = tuple[int, int]
 
 
-def moments(source: Source, shape: Shape, contrast: str, *, covariance: bool = False) -> Moments:
-    """Return the moments of signals of a shape (k, n), tile by tile, in double precision."""
-    loop = CONTRASTS[contrast].loop
+def moments(
+    source: Source,
+    shape: Shape,
+    contrast: str,
+    *,
+    rough: bool = False,
+    covariance: bool = False,
+    workers: int | None = None,
+) -> ContrastMoments:
+    """Return the moments of signals of a shape (k, n), tile by tile, in double precision.
 
-    def add(tile: slice, value: Any, slope: Any, M: Any, C: Any) -> None:
+    Rough ones are E g'(y) and M in the precision of the source; the rest stays 0. Each worker adds
+    to sums of its own.
+    """
+    k, n = shape
+    G = CONTRASTS[contrast]
+    workers = workers or (n_threads() if n * k > SERIAL else 1)
+    sums = [np.zeros((workers, *part)) for part in ((k,), (k,), (k, k), (k, k))]
+
+    def add(tile: slice, worker: int) -> None:
         Y = source(tile)
-        g = np.empty_like(Y)
-        loop(Y, g, value, slope)
+        value, slope, M, C = (part[worker] for part in sums)
+        if rough:
+            g, slopes = G.rough(Y)
+            slope += slopes
+        else:
+            g = np.empty_like(Y)
+            G.loop(Y, g, value, slope)
         M += g @ Y.T
         if covariance:
             C += Y @ Y.T
 
-    return _summed(add, *shape)
-
-
-def rough_moments(source: Source, shape: Shape, contrast: str) -> Moments:
-    """Return E g'(y) and M in the precision of the source; the rest stays 0."""
-    rough = CONTRASTS[contrast].rough
-
-    def add(tile: slice, value: Any, slope: Any, M: Any, C: Any) -> None:
-        Y = source(tile)
-        g, slopes = rough(Y)
-        slope += slopes
-        M += g @ Y.T
-
-    return _summed(add, *shape)
-
-
-def _summed(add: Callable[..., None], k: int, n: int) -> Moments:
-    """Return the mean of what all tiles add; each thread adds to sums of its own."""
-    workers = n_threads() if n * k > SERIAL else 1
-    shapes = [(workers, k), (workers, k), (workers, k, k), (workers, k, k)]
-    sums = [np.zeros(shape) for shape in shapes]
-    run_tiles(lambda tile, w: add(tile, *(s[w] for s in sums)), ranges(n, TILE), workers)
-    return Moments(*(s.sum(axis=0) / n for s in sums))
+    run_tiles(add, ranges(n, TILE), workers)
+    return ContrastMoments(*(part.sum(axis=0) / n for part in sums))
 
 
 def turned(W: np.ndarray, Z: np.ndarray) -> Source:
@@ -142,58 +141,59 @@ def turned(W: np.ndarray, Z: np.ndarray) -> Source:
 
 
 # ------------------------------------------------------------------------ all signals together
-class Separation:
+class SeparationContrast:
     """The negative of Σᵢ Dᵢ E G(yᵢ) over all signals at once, as an objective of rotations."""
 
     def __init__(self, Z: np.ndarray, contrast: str):
         self.Z, self.contrast = Z, contrast
         self.signs, self.flips = np.zeros(len(Z)), 0
 
-    def at(self, W: np.ndarray) -> Point:
+    def at(self, W: np.ndarray) -> RotationPoint:
         """Evaluate the objective with the signs as they are."""
         found = self._moments(W)
         if not self.signs.any():
             self.signs = found.signs
         return self._point(found)
 
-    def settle(self, point: Point) -> Point:
+    def settle(self, point: RotationPoint) -> RotationPoint:
         """Let the signs follow the signals, a limited number of times."""
-        found: Moments = point.facts[0]
+        found: ContrastMoments = point.facts[0]
         if self.flips >= FLIPS or np.array_equal(found.signs, self.signs):
             return point
         self.signs, self.flips = found.signs, self.flips + 1
         return self._point(found)
 
-    def _moments(self, W: np.ndarray) -> Moments:
+    def _moments(self, W: np.ndarray) -> ContrastMoments:
         return moments(turned(W, self.Z), self.Z.shape, self.contrast)
 
-    def _point(self, found: Moments) -> Point:
+    def _point(self, found: ContrastMoments) -> RotationPoint:
         DM = self.signs[:, None] * found.M
         bend = np.abs(found.bend)
         curvature = np.maximum(bend[:, None] + bend, FLATTEST)
-        return Point(-float(self.signs @ found.value), DM.T - DM, curvature, (found, self.signs))
+        value = -float(self.signs @ found.value)
+        return RotationPoint(value, DM.T - DM, curvature, (found, self.signs))
 
 
-class OneSignal(Separation):
+class OneSignal(SeparationContrast):
     """The same for the first signal alone: only planes with the first axis count."""
 
     def __init__(self, Z: np.ndarray, contrast: str):
         super().__init__(Z, contrast)
         self.signs = np.zeros(1)
 
-    def _moments(self, W: np.ndarray) -> Moments:
+    def _moments(self, W: np.ndarray) -> ContrastMoments:
         y = np.ascontiguousarray(W[:1] @ self.Z)
         g, value, slope = np.empty_like(y), np.zeros(1), np.zeros(1)
         CONTRASTS[self.contrast].loop(y, g, value, slope)
         n = y.shape[1]
-        return Moments(value / n, slope / n, ((g @ self.Z.T) @ W.T) / n, np.zeros((1, 1)))
+        return ContrastMoments(value / n, slope / n, ((g @ self.Z.T) @ W.T) / n, np.zeros((1, 1)))
 
-    def _point(self, found: Moments) -> Point:
+    def _point(self, found: ContrastMoments) -> RotationPoint:
         k = found.M.shape[1]
         slope, D = np.zeros((k, k)), self.signs[0]
         slope[0, 1:], slope[1:, 0] = -D * found.M[0, 1:], D * found.M[0, 1:]
         curvature = np.full((k, k), max(abs(float(found.bend[0])), FLATTEST))
-        return Point(-float(D * found.value[0]), slope, curvature, (found, self.signs))
+        return RotationPoint(-float(D * found.value[0]), slope, curvature, (found, self.signs))
 
 
 # ------------------------------------------------------------------------ algorithms
@@ -205,7 +205,7 @@ def rough_rotation(W: np.ndarray, Z: np.ndarray, contrast: str, steps: int) -> n
     """
     Z = Z.astype(np.float32)
     for _ in range(steps):
-        found = rough_moments(turned(W.astype(np.float32), Z), Z.shape, contrast)
+        found = moments(turned(W.astype(np.float32), Z), Z.shape, contrast, rough=True)
         D = found.signs
         DM = D[:, None] * found.M
         if np.abs(DM - DM.T).max() <= ROUGH:
@@ -219,7 +219,7 @@ def separate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: 
     """Find all signals together, from W."""
     if len(W) > 1:
         W = rough_rotation(W, Z, contrast, min(ROUGH_STEPS, max_iter))
-    return descend(Separation(Z, contrast), W, tol=tol, max_iter=max_iter)
+    return descend(SeparationContrast(Z, contrast), W, tol=tol, max_iter=max_iter)
 
 
 def deflate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: int) -> Descent:
@@ -234,5 +234,5 @@ def deflate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: i
         basis, Z, start = turned[1:] @ basis, turned[1:] @ Z, start[1:, 1:]
     worst = next((end for end in ends if not end.status.ok), ends[-1] if ends else None)
     if worst is None:
-        return descend(Separation(Z, contrast), W, tol=tol, max_iter=0)
+        return descend(SeparationContrast(Z, contrast), W, tol=tol, max_iter=0)
     return Descent(np.array(found), worst.point, max(e.n_iter for e in ends), worst.status)

@@ -1,8 +1,7 @@
-"""Canonical correlation analysis."""
+"""Canonical correlation analysis, and what it shares with that of kernels."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,16 +9,62 @@ from scipy.linalg import svd
 from sklearn.utils.validation import check_array
 
 from mercer._array import refuse_text
-from mercer._estimator import TableTransformer
-from mercer._sklearn import Interval
-from mercer.result import Certificate, Solution, Status
-from mercer.spectral._correlation import columns_of, correlate, shared_signs
-from mercer.spectral._covariance import Covariance, centered, deviations, project
+from mercer._estimator import TableTransformer, Transformer
+from mercer._floats import TINY
+from mercer.result import Solution
+from mercer.solvers.eigen import status_of
+from mercer.spectral._base import COUNT, NOT_NEGATIVE, NeedsTargets, eigen_proof, off_identity
+from mercer.spectral._covariance import Covariance, centered_rows, deviations, no_zero, project
 
-TOLERANCE = 1e-8
+
+class CanonicalPairs(NeedsTargets, Transformer):
+    """Pairs of variates, U of rows X and V of rows Y, by falling correlation."""
+
+    many_targets = True
+    correlations_: np.ndarray  # (k,)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Return the variates U of rows, or (U, V) if the rows of Y are given, too."""
+        raise NotImplementedError
+
+    def correlations(self, X: Any, y: Any) -> np.ndarray:
+        """Return the correlation of each pair of variates on these rows, shape (k,)."""
+        return correlate(*self.transform(X, y))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean correlation of the pairs of variates on these rows."""
+        correlations = self.correlations(X, y)
+        return float(correlations.mean()) if len(correlations) else 0.0
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.correlations_)
 
 
-class CCA(TableTransformer):
+def columns_of(Y: np.ndarray) -> np.ndarray:
+    """Return targets as a table: one target is one column."""
+    return Y[:, None] if Y.ndim == 1 else Y
+
+
+def shared_signs(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Turn both columns of each pair so that the entry of largest size in A is positive."""
+    if A.size == 0:
+        return A, B
+    largest = A[np.abs(A).argmax(axis=0), np.arange(A.shape[1])]
+    signs = np.where(largest < 0, -1.0, 1.0)
+    return A * signs, B * signs
+
+
+def correlate(U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the correlation of each pair of columns; 0 where one of them is constant."""
+    U, V = (np.asarray(Z, dtype=np.float64) for Z in (U, V))
+    U, V = U - U.mean(axis=0), V - V.mean(axis=0)
+    sizes = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=0)
+    products = np.einsum("ij,ij->j", U, V)
+    return np.divide(products, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+
+class CCA(CanonicalPairs, TableTransformer):
     """Canonical correlations: the directions in which two tables are most correlated.
 
     Pairs (a, b) maximise corr(Xa, Yb), each pair uncorrelated with those before it. With the
@@ -64,8 +109,8 @@ class CCA(TableTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "n_components": [COUNT],
+        "lam": [NOT_NEGATIVE],
     }
 
     def __init__(self, n_components: int = 2, *, lam: float = 0.0):
@@ -78,7 +123,7 @@ class CCA(TableTransformer):
         refuse_text(y, "y", "CCA")
         checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
         X, Y = self._fit_table(X, y, **checks)
-        left, right = _Block.of(X, self.lam), _Block.of(columns_of(Y), self.lam)
+        left, right = _Standard.of(X, self.lam), _Standard.of(columns_of(Y), self.lam)
         P, sizes, Qt = svd(left.white.T @ right.white, full_matrices=False, check_finite=False)
         k = min(self.n_components, len(sizes))
         A, B = shared_signs(left.S.basis @ P[:, :k], right.S.basis @ Qt[:k].T)
@@ -104,27 +149,8 @@ class CCA(TableTransformer):
         """Fit, and return the variates (U, V) of the training rows."""
         return self.fit(X, y).transform(X, y)
 
-    def correlations(self, X: Any, y: Any) -> np.ndarray:
-        """Return the correlation of each pair of variates on these rows, shape (k,)."""
-        return correlate(*self.transform(X, y))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Return the mean correlation of the pairs of variates on these rows."""
-        correlations = self.correlations(X, y)
-        return float(correlations.mean()) if len(correlations) else 0.0
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.correlations_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
-
-
-class _Block(NamedTuple):
+class _Standard(NamedTuple):
     """One of the two tables: standardised rows R with RᵀR = its correlation matrix."""
 
     rows: np.ndarray  # (n, d)
@@ -134,11 +160,11 @@ class _Block(NamedTuple):
     white: np.ndarray  # (n, r), R times the whitening basis
 
     @classmethod
-    def of(cls, X: np.ndarray, lam: float) -> _Block:
-        rows, mean = centered(X)
+    def of(cls, X: np.ndarray, lam: float) -> _Standard:
+        rows, mean = centered_rows(X)
         spread = deviations(rows, mean)
         rows[:, spread == 0.0] = 0.0
-        unit = np.where(spread > 0, spread, 1.0)
+        unit = no_zero(spread)
         rows /= unit
         rows /= np.sqrt(len(rows))
         S = Covariance.of(rows, lam)
@@ -159,28 +185,23 @@ class _Block(NamedTuple):
 
 
 def _proved(
-    x: _Block, y: _Block, A: np.ndarray, B: np.ndarray, values: np.ndarray, total: float
+    x: _Standard, y: _Standard, A: np.ndarray, B: np.ndarray, values: np.ndarray, total: float
 ) -> Solution:
     """Prove R_xy b = ρ (R_xx + λ) a, R_yx a = ρ (R_yy + λ) b and that both bases are white."""
-    largest = max(float(values.max(initial=0.0)), 1e-300)
+    largest = max(float(values.max(initial=0.0)), TINY)
     defects = np.hstack([x.defect(A, y.rows @ B, values).T, y.defect(B, x.rows @ A, values).T])
     residual = float(np.linalg.norm(defects, axis=1).max(initial=0.0)) / largest
-    identity = np.eye(len(values))
-    skew = max(
-        float(np.abs(W.T @ side.times(W) - identity).max(initial=0.0))
-        for side, W in ((x, A), (y, B))
-    )
+    skew = max(off_identity(A.T @ x.times(A)), off_identity(B.T @ y.times(B)))
     ranks, n = (x.S.axes.rank, y.S.axes.rank), len(x.rows)
-    parts = {
-        "residual": residual,
-        "orthogonality_error": skew,
-        "rank_x": ranks[0],
-        "rank_y": ranks[1],
-        "forced": max(sum(ranks) - (n - 1), 0) if x.S.floor == 0.0 else 0,
-        "trace": total,
-        "discarded": max(1.0 - float(values @ values) / total, 0.0) if total > 0 else 0.0,
-    }
     about = f"R_xy b = ρ R_xx a, R_yx a = ρ R_yy b for {len(values)} pairs on {n} rows"
-    certificate = Certificate("eigen residual", max(residual, skew), TOLERANCE, about, parts)
-    status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
-    return Solution((A, B), status, certificate, state=values)
+    proof = eigen_proof(
+        residual,
+        skew,
+        about,
+        rank_x=ranks[0],
+        rank_y=ranks[1],
+        forced=max(sum(ranks) - (n - 1), 0) if x.S.floor == 0.0 else 0,
+        trace=total,
+        discarded=max(1.0 - float(values @ values) / total, 0.0) if total > 0 else 0.0,
+    )
+    return Solution((A, B), status_of(proof), proof)

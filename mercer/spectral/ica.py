@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial import cKDTree
+from scipy.special import digamma
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import one_blas_thread
-from mercer._estimator import FLOATS
-from mercer._sklearn import Interval, StrOptions
-from mercer.result import Certificate, Solution, Status
+from mercer._sklearn import StrOptions
+from mercer.result import Certificate, Solution
 from mercer.solvers import fix_signs
-from mercer.spectral._base import LinearProjection
-from mercer.spectral._dependence import multi_information
+from mercer.spectral._base import (
+    COUNT,
+    POSITIVE,
+    LinearProjection,
+    check_scores,
+    final_status,
+    off_identity,
+)
+from mercer.spectral._covariance import WhiteSignals, whiten
 from mercer.spectral._rotations import Descent, orthogonalised, random_rotation
 from mercer.spectral._separation import (
     CONTRASTS,
-    Moments,
+    ContrastMoments,
     Source,
     deflate,
     gaussian_figures,
@@ -27,7 +33,6 @@ from mercer.spectral._separation import (
     separate,
     turned,
 )
-from mercer.spectral._whitening import Whitening, whiten
 
 ALGORITHMS = {"symmetric": separate, "deflation": deflate}
 SAFETY = 0.9  # share of the tolerance that the descent aims at: the proof rounds differently
@@ -37,10 +42,11 @@ class Unmixing(LinearProjection):
     """A projection onto sources, s = components_ (x − mean_), and back, x = mixing_ s + mean_."""
 
     mixing_: np.ndarray  # (d, k)
+    tol: float
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return rows from sources, shape (m, d)."""
-        S = self._new_sources(X)
+        S = check_scores(self, X)
         rows = S @ self.mixing_.T + self.mean_
         return rows.astype(S.dtype, copy=False)
 
@@ -53,17 +59,7 @@ class Unmixing(LinearProjection):
         """
         return multi_information(self.transform(X), n_neighbors)
 
-    def _new_sources(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        S = check_array(X, dtype=FLOATS, input_name="X", ensure_min_features=0)
-        if S.shape[1] != len(self.components_):
-            raise ValueError(
-                f"X must have {len(self.components_)} columns, one for each component; got "
-                f"{S.shape[1]}"
-            )
-        return S
-
-    def _keep(self, white: Whitening, W: np.ndarray) -> None:
+    def _keep(self, white: WhiteSignals, W: np.ndarray) -> None:
         """Store the sources y = W z in their order, with fixed signs."""
         components = W @ white.unmixing
         signs = np.where((fix_signs(components.T).T * components).sum(axis=1) < 0, -1.0, 1.0)
@@ -71,14 +67,18 @@ class Unmixing(LinearProjection):
         self.components_ = signs[:, None] * components
         self.mixing_ = (white.mixing @ W.T) * signs
 
+    def _stationary(
+        self, end: Descent, about: str, slope: float, covariance: np.ndarray, **parts: Any
+    ) -> Solution:
+        """Prove that the largest slope is 0 and the sources are white."""
+        error = off_identity(covariance)
+        parts = {"stationarity": slope, "whiteness_error": error, **parts, "n_iter": end.n_iter}
+        proof = Certificate("stationarity", max(slope, error), self.tol, about, parts)
+        return Solution(self.components_, final_status(end.status, proof), proof)
+
     def _source(self, X: np.ndarray) -> Source:
         """Return the sources of the training rows, from what is stored."""
         return lambda tile: self.components_ @ (X[tile].astype(np.float64) - self.mean_).T
-
-
-def final_status(status: Status, certificate: Certificate) -> Status:
-    """Return how the search ended, unless the proof does not bear it out."""
-    return status if certificate.ok or not status.ok else Status.INACCURATE
 
 
 class ICA(Unmixing):
@@ -136,12 +136,12 @@ class ICA(Unmixing):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [COUNT, None],
         "contrast": [StrOptions(set(CONTRASTS))],
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT],
+        "n_init": [COUNT],
         "random_state": ["random_state"],
     }
 
@@ -193,38 +193,69 @@ class ICA(Unmixing):
     def _size(self, end: Descent, Z: np.ndarray) -> float:
         return float(self._distances(moments(turned(end.W, Z), Z.shape, self.contrast)).sum())
 
-    def _distances(self, found: Moments) -> np.ndarray:
+    def _distances(self, found: ContrastMoments) -> np.ndarray:
         return np.abs(found.value - gaussian_figures(self.contrast)[0])
 
     # ------------------------------------------------------------ proof
-    def _slopes(self, found: Moments, end: Descent) -> np.ndarray:
+    def _slopes(self, found: ContrastMoments, end: Descent) -> np.ndarray:
         """Return what must vanish: derivatives by the angles that the algorithm turns."""
         if self.algorithm == "deflation":  # each source against those that come after it
             return np.triu(found.M, 1)
         DM = end.point.facts[1][:, None] * found.M
         return DM - DM.T
 
-    def _proved(self, end: Descent, found: Moments, slopes: np.ndarray, n: int) -> Solution:
+    def _proved(self, end: Descent, found: ContrastMoments, slopes: np.ndarray, n: int) -> Solution:
         k, bend = len(found.value), np.abs(found.bend)
-        stationarity = float(np.abs(slopes).max(initial=0.0))
-        error = float(np.abs(found.covariance - np.eye(k)).max(initial=0.0))
         unsure = int(np.count_nonzero(self.contrast_ <= self._noise(n)))
-        parts = {
-            "stationarity": stationarity,
-            "whiteness_error": error,
-            "contrast": float(self.contrast_.sum()),
-            "least_bend": float(bend.min()) if k else 0.0,
-            "gaussian_like": unsure,
-            "n_iter": end.n_iter,
-        }
         about = f"a stationary point of the contrast of {k} sources, no global guarantee"
         if unsure > 1:
             about += f"; {unsure} sources cannot be told from Gaussian: their axes mean nothing"
-        value = max(stationarity, error)
-        certificate = Certificate("stationarity", value, self.tol, about, parts)
-        return Solution(self.components_, final_status(end.status, certificate), certificate)
+        return self._stationary(
+            end,
+            about,
+            float(np.abs(slopes).max(initial=0.0)),
+            found.covariance,
+            contrast=float(self.contrast_.sum()),
+            least_bend=float(bend.min()) if k else 0.0,
+            gaussian_like=unsure,
+        )
 
     def _noise(self, n: int) -> float:
         """Return about the contrast that the best rotation of k Gaussian signals reaches."""
         k, spread = len(self.components_), gaussian_figures(self.contrast)[1]
         return (2.0 + 1.6 * k**0.5) * spread / n**0.5  # seen with 1 to 30 signals
+
+
+# ------------------------------------------------------------------------ dependence
+def multi_information(S: Any, n_neighbors: int = 4) -> float:
+    """Return Σᵢ H(sᵢ) − H(s) in nats, by Kraskov, Stögbauer and Grassberger's first estimator.
+
+    I = ψ(k) + (m − 1) ψ(n) − Σᵢ mean ψ(nᵢ + 1), where nᵢ counts the samples whose i-th signal is
+    nearer than the k-th neighbour in the maximum norm.
+
+    Parameters
+    ----------
+    S : array of shape (n, m)
+        Samples of m signals.
+    n_neighbors : int, default=4
+        k: more give less variance and more bias.
+    """
+    S = np.asarray(S, dtype=np.float64)
+    n, m = S.shape
+    if not 1 <= n_neighbors < n:
+        raise ValueError(f"n_neighbors must lie in [1, {n - 1}], below the rows; got {n_neighbors}")
+    if m < 2:
+        return 0.0
+    spread = S.std(axis=0)
+    S = S / np.where(spread > 0.0, spread, 1.0)
+    radius = cKDTree(S).query(S, k=n_neighbors + 1, p=np.inf)[0][:, -1]
+    counts = sum(float(digamma(_within(s, radius) + 1).mean()) for s in S.T)
+    return float(digamma(n_neighbors) + (m - 1) * digamma(n) - counts)
+
+
+def _within(s: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Return how many other values lie strictly nearer than each one's radius."""
+    ordered = np.sort(s)
+    high = np.searchsorted(ordered, s + radius, side="left")
+    low = np.searchsorted(ordered, s - radius, side="right")
+    return np.maximum(high - low - 1, 0)

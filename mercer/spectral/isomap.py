@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._array import allocate
-from mercer._estimator import TableTransformer
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import StrOptions
 from mercer.solvers import leading_eigenpairs
+from mercer.spectral._base import COUNT
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
 from mercer.spectral._graph import (
     GivenPoints,
@@ -21,18 +20,16 @@ from mercer.spectral._graph import (
     neighbor_graph,
 )
 from mercer.spectral._scaling import (
+    ScaledEmbedding,
     centered_products,
     check_distances,
     check_not_negative,
-    in_parts,
+    of_graph,
     scaled_squares,
-    with_parts,
 )
 
-POSITIVE = Interval(Integral, 1, None, closed="left")
 
-
-class Isomap(TableTransformer):
+class Isomap(ScaledEmbedding):
     """Isomap: coordinates whose distances are those along the data.
 
     Neighbours are joined by edges, d(x, y) is the length of the shortest path, and classical
@@ -74,8 +71,8 @@ class Isomap(TableTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_neighbors": [POSITIVE],
-        "n_components": [POSITIVE],
+        "n_neighbors": [COUNT],
+        "n_components": [COUNT],
         "metric": [StrOptions({"euclidean", "precomputed"})],
     }
 
@@ -113,16 +110,14 @@ class Isomap(TableTransformer):
         self.scale_ = scaled_squares(D, out=D)
         K = centered_products(D)
         solution = leading_eigenpairs(K, self.n_components)
-        values, means = solution.state, K.centering.means
-        self.directions_ = solution.value / np.sqrt(values)
-        self.centering_means_ = means
+        values, means = solution.eigenvalues, K.centering.means
+        self._place(solution, means)
         self.eigenvalues_ = values * self.scale_**2
-        self.embedding_ = solution.value * (np.sqrt(values) * self.scale_)
         # ‖HKH‖² = ‖K‖² − 2n‖m‖² + n²t², with the means m of the rows and t of them all
         squares = np.vdot(D, D) - 2 * n * (means @ means) + (n * K.centering.total) ** 2
         self.missing_ = max(float(squares - values @ values), 0.0) ** 0.5 * self.scale_**2
         about = f"−½HD²H v = λ v of geodesic distances between {n} points"
-        self._accept(in_parts(with_parts(solution, about), self.n_graph_components_))
+        self._accept(of_graph(solution, about, self.n_graph_components_))
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of new rows, shape (m, k)."""
@@ -133,16 +128,10 @@ class Isomap(TableTransformer):
         out = np.empty((X.shape[0], self._n_features_out))
 
         def place(rows: np.ndarray, paths: np.ndarray) -> None:
-            squares = -0.5 * (paths / self.scale_) ** 2 - self.centering_means_
-            out[rows] = squares @ self.directions_ * self.scale_
+            out[rows] = self._placed(-0.5 * (paths / self.scale_) ** 2)
 
         geodesics_from(self._graph(), index, distance, place)
         return out.astype(X.dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the coordinates of the training rows."""
-        self.fit(X, y)
-        return self.embedding_.astype(self.X_fit_.dtype, copy=False)
 
     def reconstruction_error(self) -> float:
         """Return ‖B − ZZᵀ‖/n (Frobenius), B = −½HD²H: what the coordinates miss."""
@@ -154,12 +143,3 @@ class Isomap(TableTransformer):
 
     def _graph(self) -> Graph:
         return Graph(self.graph_indptr_, self.graph_indices_, self.graph_weights_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from scipy.linalg import svd
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer._array import as_objects, format_bytes, parse_memory, refuse_text
-from mercer._estimator import KernelEstimator
-from mercer._sklearn import Interval
-from mercer.gram import gram
+from mercer._estimator import FLOATS, KernelEstimator
+from mercer._floats import EPS
+from mercer.gram import CenteredGram, gram
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.sample import Sample
-from mercer.spectral._correlation import columns_of, correlate
-from mercer.spectral._kernel_correlation import canonical_functions
+from mercer.result import Certificate, Solution, Status
+from mercer.solvers import symmetric_eigenpairs
+from mercer.spectral._base import COUNT, POSITIVE, eigen_proof, off_identity
+from mercer.spectral._centered_factor import RidgedFactor
+from mercer.spectral.cca import CanonicalPairs, columns_of, shared_signs
+
+CORRELATED = 1e-7  # smaller correlations are rounding
+SMALL = 400  # columns; a whole singular value decomposition is fast enough below
+PROBE = 1e-6  # of a product with K: a factor that misses more shows that K is indefinite
 
 
-class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelCCA(CanonicalPairs, KernelEstimator):
     """Kernel canonical correlations: functions of x and of y that are most correlated.
 
     Pairs of functions f, g maximise cov(f(x), g(y)) with var f + ρ_x‖f‖² = var g + ρ_y‖g‖² = 1,
@@ -68,9 +74,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     True
     """
 
+    accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "n_components": [COUNT],
+        "lam": [POSITIVE],
     }
 
     def __init__(
@@ -104,8 +111,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             for kernel, rows in ((self.kernel_, sample), (self.kernel_y_, sample_y))
         )
         solution = canonical_functions(K, L, self.n_components, self.lam, memory=budget // 4)
-        self.dual_coef_x_, self.dual_coef_y_ = solution.value
-        self.correlations_ = solution.state
+        self.dual_coef_x_, self.dual_coef_y_, self.correlations_ = solution.value
         self.intercept_x_ = -(K.centering.means @ self.dual_coef_x_)
         self.intercept_y_ = -(L.centering.means @ self.dual_coef_y_)
         self._accept(solution)
@@ -137,26 +143,6 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """Fit, and return f(x) of the training rows alone, as pipelines need it."""
         return self.fit(X, y).transform(X)
 
-    def correlations(self, X: Any, y: Any) -> np.ndarray:
-        """Return the correlation of each pair of functions on these rows, shape (k,)."""
-        return correlate(*self.transform(X, y))
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return the mean correlation of the pairs of functions on these rows."""
-        correlations = self.correlations(X, y)
-        return float(correlations.mean()) if len(correlations) else 0.0
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.correlations_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
-
 
 def _require_room(n: int, memory: Any) -> None:
     needed = 4 * 8 * n * n
@@ -173,12 +159,102 @@ def _rows_of(kernel: Kernel, y: Any) -> Sample:
     if kernel.domain != "vectors":
         return kernel.sample(as_objects(y, "y"), "y")
     refuse_text(y, "y", type(kernel).__name__)
-    Y = check_array(
-        y,
-        accept_sparse="csr",
-        ensure_2d=False,
-        dtype=[np.float64, np.float32],
-        order="C",
-        input_name="y",
-    )
+    table: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
+    Y = check_array(y, ensure_2d=False, input_name="y", **table)
     return kernel.sample(columns_of(Y), "y")
+
+
+# ------------------------------------------------------------------------ the eigenproblem
+class CanonicalFunctions(NamedTuple):
+    """Coefficients of the functions of x and of y, shape (n, k), and their κ, falling."""
+
+    alpha: np.ndarray
+    beta: np.ndarray
+    kappa: np.ndarray
+
+
+def canonical_functions(
+    K: CenteredGram, L: CenteredGram, k: int, lam: float, *, memory: Any = None
+) -> Solution:
+    """Solve L β = κ(K + r I)α, K α = κ(L + s I)β for the k largest κ, r = λ tr K and s = λ tr L.
+
+    With K = GGᵀ (Cholesky with pivots, as many columns as K has rank), GᵀG + rI = RᵀR and
+    T = GR⁻¹ the κ are the singular values of T_KᵀT_L: P, Q its vectors, Kα = TP and Lβ = TQ.
+    Functions are scaled to αᵀK(K + rI)α = n − 1. The ``value`` is `CanonicalFunctions`.
+    """
+    x, y = _Side(K, lam, memory), _Side(L, lam, memory)
+    P, kappa, Q = leading_singular(x.T.T @ y.T, k)
+    keep = kappa > CORRELATED
+    kappa = kappa[keep]
+    scale = np.sqrt(len(x.T) - 1)
+    P, Q = scale * P[:, keep], scale * Q[:, keep]
+    u, v = x.T @ P, y.T @ Q
+    alpha = x.factor.coefficients(x.factor.solve(P), v / kappa)
+    beta = y.factor.coefficients(y.factor.solve(Q), u / kappa)
+    found = CanonicalFunctions(*shared_signs(alpha, beta), kappa)
+    certificate = _proof(x, y, found)
+    return Solution(found, _status(x, y, certificate), certificate)
+
+
+class _Side:
+    """One sample: its matrix, the factor with the ridge r, and T with TTᵀ = K(K + rI)⁻¹."""
+
+    def __init__(self, K: CenteredGram, lam: float, memory: Any):
+        trace = max(float(K.diagonal().sum()), 0.0)
+        self.K, self.ridge = K, lam * trace
+        self.factor = RidgedFactor(K, self.ridge, memory)
+        self.T = self.factor.solve(self.factor.G.T, transposed=True).T
+        self.definite = _factor_holds(K, self.factor.G, trace)
+
+
+def _factor_holds(K: CenteredGram, G: np.ndarray, trace: float) -> bool:
+    n = len(G)
+    probe = np.random.default_rng(0).standard_normal((n, 2))
+    missed = np.linalg.norm(K @ probe - G @ (G.T @ probe))
+    rounding = n * n * EPS * float(np.abs(K.base.diagonal()).max(initial=0.0))
+    return bool(missed <= PROBE * trace * np.linalg.norm(probe) + rounding)
+
+
+def leading_singular(
+    M: np.ndarray, k: int, *, small: int = SMALL
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the k largest singular values of M and their vectors, as columns."""
+    if min(M.shape) <= small or k * 4 > min(M.shape):
+        P, sizes, Qt = svd(M, full_matrices=False, check_finite=False)
+        return P[:, :k], sizes[:k], Qt[:k].T
+    if M.shape[0] > M.shape[1]:
+        return leading_singular(M.T, k, small=small)[::-1]
+    solved = symmetric_eigenpairs(M @ M.T, k, tolerance=1e-12)
+    P, sizes = solved.value, np.sqrt(np.maximum(solved.eigenvalues, 0.0))
+    return P, sizes, M.T @ P / np.maximum(sizes, CORRELATED)
+
+
+def _proof(x: _Side, y: _Side, found: CanonicalFunctions) -> Certificate:
+    """Prove both equations and that the functions are uncorrelated, by products with K and L.
+
+    An equation counts as far as functions see it: its defect e is measured by
+    eᵀK(K + rI)⁻¹e = ‖Tᵀe‖², in the unit of κ.
+    """
+    alpha, beta, kappa = found
+    n = len(alpha)
+    u, v = x.K @ alpha, y.K @ beta
+    right_x, right_y = u + x.ridge * alpha, v + y.ridge * beta
+    defects = x.T.T @ (v - right_x * kappa), y.T.T @ (u - right_y * kappa)
+    worst = max(float(np.linalg.norm(e, axis=0).max(initial=0.0)) for e in defects)
+    skew = max(off_identity(u.T @ right_x / (n - 1)), off_identity(v.T @ right_y / (n - 1)))
+    return eigen_proof(
+        worst / np.sqrt(n - 1),
+        skew,
+        f"K_y β = κ (K_x + r) α, K_x α = κ (K_y + r) β for {len(kappa)} pairs on {n} points",
+        rank_x=x.factor.rank,
+        rank_y=y.factor.rank,
+        ridge_x=x.ridge,
+        ridge_y=y.ridge,
+        storage=x.K.storage,
+    )
+
+
+def _status(x: _Side, y: _Side, certificate: Certificate) -> Status:
+    if not (x.definite and y.definite):
+        return Status.INDEFINITE
+    return Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED

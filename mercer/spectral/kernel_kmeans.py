@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClusterMixin
-from sklearn.utils import check_random_state
 
-from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
-from mercer._sklearn import Interval
 from mercer.gram import Centering, gram
+from mercer.spectral._base import COUNT
 from mercer.spectral._lloyd import kernel_kmeans
-
-POSITIVE = [Interval(Integral, 1, None, closed="left")]
 
 
 class KernelKMeans(ClusterMixin, KernelEstimator):
@@ -65,9 +60,9 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": POSITIVE,
-        "n_init": POSITIVE,
-        "max_iter": POSITIVE,
+        "n_clusters": [COUNT],
+        "n_init": [COUNT],
+        "max_iter": [COUNT],
         "random_state": ["random_state"],
     }
 
@@ -94,18 +89,15 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
         sample, _, weight = self._fit_rows(X, sample_weight=sample_weight)
         check_clusters(self.n_clusters, len(sample))
         self.X_fit_ = sample.data
-        budget = parse_memory(self.memory)
-        K = gram(self.kernel_, sample, memory=budget, dtype=np.float64)
+        K = gram(self.kernel_, sample, memory=self.memory, dtype=np.float64)
         K = K.centered(weight / weight.sum())
-        rng = check_random_state(self.random_state)
         solution = kernel_kmeans(
-            K, weight, self.n_clusters, self.n_init, self.max_iter, _generator(rng)
+            K, weight, self.n_clusters, self.n_init, self.max_iter, self.random_state
         )
-        self.labels_ = solution.value
-        self.center_coef_, self.center_norms_ = solution.state
+        found = solution.value
+        self.labels_, self.inertia_, self.n_iter_ = found.labels, found.inertia, found.n_iter
+        self.center_coef_, self.center_norms_ = found.Z, found.norms
         self.centering_weights_, self.centering_means_, self.centering_total_ = K.centering
-        self.inertia_ = solution.certificate.inertia
-        self.n_iter_ = solution.certificate.iterations
         self._accept(solution)
         return self
 
@@ -124,7 +116,3 @@ def check_clusters(n_clusters: int, n: int) -> None:
         raise ValueError(
             f"n_clusters must be at most the number of points, n_samples = {n}; got {n_clusters}"
         )
-
-
-def _generator(rng: Any) -> np.random.Generator:
-    return np.random.default_rng(rng.randint(2**31 - 1))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import parse_memory
-from mercer._estimator import FLOATS, KernelEstimator, Transformer
+from mercer._estimator import KernelEstimator, Transformer
 from mercer._sklearn import Interval, StrOptions
-from mercer.gram import Centering, TriangleGram, gram
+from mercer.gram import Centering, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
 from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.eigen import few
+from mercer.spectral._base import COUNT, POSITIVE, check_scores, precision_of
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
 
 STORED_UP_TO = 3000  # points whose float64 matrix is stored; above, tiles are computed when needed
-CHEAP = 100  # operations a value: more of them, and values are kept if they fit
-KEPT = 2**28  # bytes that are kept in any case: the memory is used again by the next fit
 
 
 class KernelPCA(Transformer, KernelEstimator):
@@ -85,9 +83,9 @@ class KernelPCA(Transformer, KernelEstimator):
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [COUNT, None],
         "preimage": [StrOptions(set(METHODS))],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": [POSITIVE],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -137,7 +135,7 @@ class KernelPCA(Transformer, KernelEstimator):
 
     def _solve_stored(self, sample: Sample) -> tuple[EigenSolution, Centering]:
         budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
-        K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64).centered()
+        K = gram(self.kernel_, sample, purpose="direct", memory=budget // 2).centered()
         solution = leading_eigenpairs(
             K,
             self.n_components,
@@ -150,10 +148,7 @@ class KernelPCA(Transformer, KernelEstimator):
 
     def _solve_tiled(self, sample: Sample) -> tuple[EigenSolution, Centering]:
         exact = gram(self.kernel_, sample, storage="blocked", dtype=np.float64)
-        needed = TriangleGram.bytes_of(len(sample), 4)
-        keep = needed <= parse_memory(self.memory) and (needed <= KEPT or exact.work > CHEAP)
-        storage = "triangle" if keep and self.kernel_.symmetric else "blocked"
-        fast = gram(self.kernel_, sample, storage=storage, memory=self.memory, dtype=np.float32)
+        fast = gram(self.kernel_, sample, purpose="products", memory=self.memory)
         return leading_centered_eigenpairs(
             exact,
             fast,
@@ -185,7 +180,7 @@ class KernelPCA(Transformer, KernelEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the scores of the training rows without computing the kernel again."""
         self.fit(X, y)
-        return self._training_scores.astype(self._fit_dtype, copy=False)
+        return self._training_scores.astype(precision_of(self.X_fit_), copy=False)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return rows whose features lie near the points with scores X, shape (m, d).
@@ -193,14 +188,8 @@ class KernelPCA(Transformer, KernelEstimator):
         See the parameter ``preimage``. ``inverse_transform(transform(rows))`` removes what is not
         in the leading components: noise.
         """
-        check_is_fitted(self)
+        Z = check_scores(self, X)
         method = choose_method(self.kernel_, self.preimage)
-        Z = check_array(X, dtype=FLOATS)
-        if Z.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X must have {self._n_features_out} columns, one for each component; got "
-                f"{Z.shape[1]}"
-            )
         scores = Z.astype(np.float64, copy=False)
         return preimages(self._feature_points(scores), method).astype(Z.dtype, copy=False)
 
@@ -246,8 +235,3 @@ class KernelPCA(Transformer, KernelEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
-
-    @property
-    def _fit_dtype(self) -> Any:
-        is_single = getattr(self.X_fit_, "dtype", None) == np.float32
-        return np.float32 if is_single else np.float64

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import svd
 
+from mercer._estimator import class_codes
 from mercer._floats import EPS, TINY, safe_unit
-from mercer._sklearn import Interval, StrOptions
-from mercer.result import Certificate, Solution, Status
+from mercer._sklearn import StrOptions
+from mercer.result import Solution
 from mercer.solvers import fix_signs
-from mercer.spectral._base import LinearProjection
-from mercer.spectral._covariance import Covariance, deviations, project
-from mercer.spectral._nearest_mean import NearestMean, within_classes
-from mercer.spectral._shrink import ledoit_wolf
-
-TOLERANCE = 1e-8
+from mercer.solvers.eigen import status_of
+from mercer.spectral._base import (
+    COUNT,
+    SHARE,
+    LinearProjection,
+    NearestMean,
+    eigen_proof,
+    off_identity,
+    within_classes,
+)
+from mercer.spectral._covariance import Covariance, deviations, ledoit_wolf, no_zero, project
 
 
 class LDA(NearestMean, LinearProjection):
@@ -81,9 +86,9 @@ class LDA(NearestMean, LinearProjection):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [COUNT, None],
         "priors": ["array-like", None],
-        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
+        "shrinkage": [SHARE, StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -101,7 +106,7 @@ class LDA(NearestMean, LinearProjection):
         """Find the directions and the class means of rows X with labels y."""
         self._validate_params()
         X, y = self._fit_table(X, y, ensure_min_samples=2)
-        codes = self._codes_of(y)
+        self.classes_, codes = class_codes(y)
         counts = np.bincount(codes)
         self.priors_ = counts / len(codes) if self.priors is None else self._given_priors()
         rows, self.means_ = within_classes(X, codes)
@@ -130,7 +135,7 @@ class LDA(NearestMean, LinearProjection):
         shrink = self.shrinkage
         if shrink is None or shrink == 0.0:
             share = 1.0 / counts.sum() if shrink is None else (self.priors_ / counts)[codes]
-            return Within.of(rows, share, _no_zero(spread), 0.0)
+            return Within.of(rows, share, no_zero(spread), 0.0)
         if shrink == "auto":
             return self._shrunk_by_class(rows, codes, counts, spread)
         share = self.priors_ / counts
@@ -145,7 +150,7 @@ class LDA(NearestMean, LinearProjection):
         share = (self.priors_ * keep / counts)[codes]
         floor = self.priors_ @ floors
         if not floor.any():
-            return Within.of(rows, share, _no_zero(spread), 0.0)
+            return Within.of(rows, share, no_zero(spread), 0.0)
         return Within.of(rows, share, scale * np.sqrt(floor), 1.0)
 
     def _solve(self, within: Within) -> None:
@@ -226,31 +231,23 @@ class Within(NamedTuple):
 
 
 def _proved(
-    within: Within,
-    S: Covariance,
-    B: np.ndarray,
-    W: np.ndarray,
-    values: np.ndarray,
-    total: float,
+    within: Within, S: Covariance, B: np.ndarray, W: np.ndarray, values: np.ndarray, total: float
 ) -> Solution:
     """Prove S_b w = λ S_w w on the range of S_w (residuals are whitened), and WᵀS_wW = I."""
     SW = within.times(W)
     largest = max(float(values.max(initial=0.0)), TINY)
     defect = S.whiten(B.T @ (B @ W) - SW * values)
     residual = float(np.linalg.norm(defect, axis=0).max(initial=0.0)) / largest
-    skew = float(np.abs(W.T @ SW - np.eye(len(values))).max(initial=0.0))
-    parts = {
-        "residual": residual,
-        "orthogonality_error": skew,
-        "rank": S.axes.rank if within.floor == 0.0 else B.shape[1],
-        "trace": total,
-        "discarded": max(1.0 - float(values.sum()) / total, 0.0),
-        "outside_range": _outside(S, B),
-    }
-    about = f"S_b w = λ S_w w for {len(values)} directions of {len(B)} classes"
-    certificate = Certificate("eigen residual", max(residual, skew), TOLERANCE, about, parts)
-    status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
-    return Solution(W, status, certificate, state=values)
+    proof = eigen_proof(
+        residual,
+        off_identity(W.T @ SW),
+        f"S_b w = λ S_w w for {len(values)} directions of {len(B)} classes",
+        rank=S.axes.rank if within.floor == 0.0 else B.shape[1],
+        trace=total,
+        discarded=max(1.0 - float(values.sum()) / total, 0.0),
+        outside_range=_outside(S, B),
+    )
+    return Solution(W, status_of(proof), proof)
 
 
 def _outside(S: Covariance, B: np.ndarray) -> float:
@@ -259,10 +256,6 @@ def _outside(S: Covariance, B: np.ndarray) -> float:
     if S.floor > 0 or whole == 0.0:
         return 0.0
     return max(1.0 - float(np.sum((B @ S.axes.vectors) ** 2)) / whole, 0.0)
-
-
-def _no_zero(spread: np.ndarray) -> np.ndarray:
-    return np.where(spread > 0, spread, 1.0)
 
 
 def _root_mean_square(rows: np.ndarray, share: np.ndarray) -> float:

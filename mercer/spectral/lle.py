@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,16 +11,15 @@ from scipy.sparse.csgraph import connected_components
 from mercer._array import largest_size, ranges
 from mercer._estimator import TableTransformer
 from mercer._floats import TINY
-from mercer._sklearn import Interval
 from mercer.solvers import smallest_eigenpairs
-from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others
-from mercer.spectral._null import without_direction
-from mercer.spectral._scaling import in_parts, with_parts
+from mercer.spectral._base import COUNT, POSITIVE, Embedding
+from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others, neighbor_matrix
+from mercer.spectral._scaling import of_graph, without_direction
 
 BLOCK_VALUES = 2**18  # differences of rows that are held together
 
 
-class LLE(TableTransformer):
+class LLE(Embedding, TableTransformer):
     """Locally linear embedding: coordinates in which each point is the mixture it was.
 
     x ≈ Σⱼ wⱼ xⱼ over the neighbours with Σw = 1 gives the weights; the coordinates minimise
@@ -63,9 +61,9 @@ class LLE(TableTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "reg": [Interval(Real, 0, None, closed="neither")],
+        "n_neighbors": [COUNT],
+        "n_components": [COUNT],
+        "reg": [POSITIVE],
     }
 
     def __init__(self, n_neighbors: int = 5, n_components: int = 2, *, reg: float = 1e-3):
@@ -86,14 +84,14 @@ class LLE(TableTransformer):
             )
         self.X_fit_ = X
         _, index = nearest_others(TablePoints(X), self.n_neighbors)
-        W = _sparse_rows(index, self._weights(X, index))
+        W = neighbor_matrix(index, self._weights(X, index), n)
         self.n_graph_components_ = int(connected_components(W, directed=False)[0])
         rest = sp.csc_array(sp.eye_array(n, format="csr") - W)
         solution = smallest_eigenpairs(rest.T @ rest, self.n_components + 1)
-        self._keep(*without_direction(solution.state, solution.value, np.ones(n)))
+        self._keep(*without_direction(solution.eigenvalues, solution.value, np.ones(n)))
         about = f"(I − W)ᵀ(I − W) z = λ z for {self.n_components} coordinates of {n} points"
-        told = with_parts(solution, about, trace=None, discarded=None)
-        self._accept(in_parts(told, self.n_graph_components_))
+        count = self.n_graph_components_
+        self._accept(of_graph(solution, about, count, trace=None, discarded=None))
         return self
 
     def _keep(self, values: np.ndarray, vectors: np.ndarray) -> None:
@@ -121,15 +119,6 @@ class LLE(TableTransformer):
             out[rows] = np.einsum("mk,mkc->mc", weights, self.embedding_[index[rows]])
         return out.astype(X.dtype, copy=False)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the coordinates of the training rows."""
-        self.fit(X, y)
-        return self.embedding_.astype(self.X_fit_.dtype, copy=False)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
-
 
 def _mixtures(gaps: np.ndarray, reg: float) -> np.ndarray:
     """Return w with Σw = 1 that minimise ‖Σ w (x_j − x)‖² + R‖w‖², R = reg Σ‖x_j − x‖²."""
@@ -140,9 +129,3 @@ def _mixtures(gaps: np.ndarray, reg: float) -> np.ndarray:
     G /= ridge[:, None, None]  # the size of the gaps does not matter
     w = np.linalg.solve(G, np.ones((*G.shape[:2], 1)))[:, :, 0]
     return w / w.sum(axis=1, keepdims=True)
-
-
-def _sparse_rows(index: np.ndarray, weights: np.ndarray) -> Any:
-    n, k = index.shape
-    ends = np.arange(0, n * k + 1, k)
-    return sp.csr_array((weights.ravel(), index.ravel(), ends), shape=(n, n))

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import eigvalsh
 
 from mercer._array import as_table, largest_size, ranges
-from mercer._estimator import TableTransformer
 from mercer._floats import TINY
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import StrOptions
 from mercer.certify import eigen_residual
-from mercer.gram import Gram, gram
+from mercer.gram import Gram, fresh_array, gram
 from mercer.kernels import VectorKernel
 from mercer.kernels.sample import Sample
-from mercer.result import Solution
 from mercer.schoenberg import Identity, Transform, as_transform
-from mercer.solvers import fix_signs, leading_eigenpairs
+from mercer.solvers import EigenSolution, fix_signs, leading_eigenpairs
 from mercer.solvers.eigen import status_of
-from mercer.spectral._base import centered_product
-from mercer.spectral._covariance import principal_axes
+from mercer.spectral._base import COUNT, centered_product
+from mercer.spectral._covariance import narrow, principal_axes
 from mercer.spectral._scaling import (
-    all_eigenvalues,
+    ScaledEmbedding,
     centered_products,
     check_distances,
     check_not_negative,
@@ -54,17 +51,16 @@ class HalfSquares(VectorKernel):
         values *= -0.5
 
 
-class _MDS(TableTransformer):
+class _MDS(ScaledEmbedding):
     """Everything of `MDS` but the name ``transform``, which is a parameter and a method there."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "metric": [StrOptions({"euclidean", "precomputed"})],
         "transform": [Transform, str, None],
     }
 
     n_components: int
-    metric: str
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the coordinates of points from a table or from distances; ``y`` is not used."""
@@ -93,29 +89,25 @@ class _MDS(TableTransformer):
         """
         self.scale_ = max(largest_size(X), TINY)
         self.mean_ = X.mean(axis=0, dtype=np.float64)
-        table = (X - self.mean_) / self.scale_  # (n, d)
-        basis = None
-        if table.shape[0] < table.shape[1]:  # the rows span at most n directions
-            basis, R = qr(table.T, mode="economic", check_finite=False)  # (d, n), (n, n)
-            table = R.T
+        basis, table = narrow((X - self.mean_) / self.scale_)
         axes = principal_axes(table)
         V, values = axes.vectors[:, : self.n_components], axes.sizes[: self.n_components] ** 2
-        certificate = eigen_residual(table.T @ table, values, V)
-        solution = Solution(V, status_of(certificate), certificate, state=values)
+        proof = eigen_residual(table.T @ table, values, V)
+        solution = EigenSolution(V, status_of(proof), proof, eigenvalues=values)
         scores = table @ V
         signs = np.sign((fix_signs(scores) * scores).sum(axis=0))
         V = (V if basis is None else basis @ V) * signs
         self.directions_, self.embedding_ = V, scores * (signs * self.scale_)
         total = float(np.vdot(table, table))
-        self._describe(solution, values, np.empty(0), total, self.scale_)
+        self._describe(solution, np.empty(0), total)
 
     def _fit_transformed(self, X: np.ndarray) -> None:
         """Scale Φ(‖x − y‖²), which is psd after centring whatever the points."""
-        self.kernel_ = HalfSquares(self.transform_)
+        self.kernel_, self.scale_ = HalfSquares(self.transform_), 1.0
         K = gram(self.kernel_, X, dtype=np.float64).centered()
         solution = leading_eigenpairs(K, self.n_components)
-        self._place(solution, K.centering.means, 1.0)
-        self._describe(solution, solution.state, np.empty(0), solution.certificate.trace, 1.0)
+        self._place(solution, K.centering.means)
+        self._describe(solution, np.empty(0), solution.trace)
 
     def _fit_given(self, D: np.ndarray) -> None:
         """Scale Φ(D²), and look at all eigenvalues: some may be negative."""
@@ -123,30 +115,19 @@ class _MDS(TableTransformer):
         self.scale_ = max(largest_size(halves) ** 0.5, TINY)
         K = centered_products(halves / self.scale_ / self.scale_)
         solution = leading_eigenpairs(K, self.n_components)
-        spectrum = all_eigenvalues(K)
+        spectrum = eigvalsh(fresh_array(K), overwrite_a=True, check_finite=False, driver="evd")
         floor = ROUNDING * max(float(np.abs(spectrum).max()), TINY)
         negative, positive = spectrum[spectrum < -floor], spectrum[spectrum > floor]
-        self._place(solution, K.centering.means, self.scale_)
-        self._describe(solution, solution.state, negative, float(positive.sum()), self.scale_)
+        self._place(solution, K.centering.means)
+        self._describe(solution, negative, float(positive.sum()))
 
     def _halves(self, D: np.ndarray) -> np.ndarray:
         squares = np.asarray(D, dtype=np.float64) ** 2
         self.transform_.apply(squares)
         return -0.5 * squares
 
-    def _place(self, solution: Solution, means: np.ndarray, scale: float) -> None:
-        values, V = solution.state, solution.value
-        self.embedding_ = V * (np.sqrt(values) * scale)
-        self.directions_, self.centering_means_ = V / np.sqrt(values), means
-
-    def _describe(
-        self,
-        solution: Solution,
-        values: np.ndarray,
-        negative: np.ndarray,
-        positive_sum: float,
-        scale: float,
-    ) -> None:
+    def _describe(self, solution: EigenSolution, negative: np.ndarray, positive_sum: float) -> None:
+        values, unit = solution.eigenvalues, self.scale_**2
         kept, lost = float(values.sum()), float(-negative.sum())
         largest = max(float(values.max(initial=0.0)), TINY)
         smallest = float(negative.min(initial=0.0))
@@ -154,11 +135,11 @@ class _MDS(TableTransformer):
             kept / max(positive_sum + lost, TINY),
             kept / max(positive_sum, TINY),
         )
-        self.eigenvalues_, self.negative_eigenvalues_ = values * scale**2, negative * scale**2
+        self.eigenvalues_, self.negative_eigenvalues_ = values * unit, negative * unit
         self.is_euclidean_ = len(negative) == 0
         parts = {
             "negative_eigenvalues": len(negative),
-            "smallest_eigenvalue": smallest * scale**2,
+            "smallest_eigenvalue": smallest * unit,
             "negative_share": lost / max(positive_sum + lost, TINY),
             **({"note": NOTE} if smallest < -MATTERS * largest else {}),
         }
@@ -170,15 +151,14 @@ class _MDS(TableTransformer):
         """Place new points by Gower's formula, z = −½ Λ^(−½) Vᵀ (d²(x) − mean d²)."""
         if self._is_linear:
             return centered_product(X, self.mean_, self.directions_)
-        V, means = self.directions_, self.centering_means_
+        V = self.directions_
         if self.metric == "euclidean":
             K = gram(self.kernel_, X, self.X_fit_, storage="blocked", dtype=np.float64)
-            return K @ V - means @ V
+            return K @ V - self.centering_means_ @ V
         check_not_negative(X)
         out = np.empty((len(X), V.shape[1]))
         for rows in ranges(len(X), max(1, BLOCK_VALUES // X.shape[1])):
-            halves = self._halves(X[rows]) / self.scale_ / self.scale_ - means
-            out[rows] = halves @ V * self.scale_
+            out[rows] = self._placed(self._halves(X[rows]) / self.scale_ / self.scale_)
         return out
 
     # ------------------------------------------------------------ how well it fits
@@ -200,15 +180,6 @@ class _MDS(TableTransformer):
         for rows in ranges(n, max(1, BLOCK_VALUES // n)):
             halves = given.rows(rows) if given else self._halves(self.X_fit_[rows])
             yield np.sqrt(-2.0 * halves) / unit, np.sqrt(-2.0 * embedded.rows(rows))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
 
 
 def _squares(transform: Transform, X: np.ndarray) -> Gram:
@@ -266,11 +237,6 @@ class MDS(_MDS):
         """Return the coordinates of new rows by Gower's formula, shape (m, k)."""
         X = self._new_table(X)
         return self._scores(X).astype(X.dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the coordinates of the training points."""
-        self.fit(X, y)
-        return self.embedding_.astype(self.X_fit_.dtype, copy=False)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""

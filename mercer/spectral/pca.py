@@ -8,16 +8,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
-from mercer._estimator import FLOATS
 from mercer._sklearn import Interval, StrOptions
-from mercer.result import Solution, Status
-from mercer.spectral._base import LinearProjection
-from mercer.spectral._centered import Moments, centered
-from mercer.spectral._pca_routes import Axes, chosen_side, first_look, principal_axes
-from mercer.spectral._rank_rules import count_components
-from mercer.spectral._streaming import Factor
+from mercer.result import Solution
+from mercer.solvers.eigen import status_of
+from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
+from mercer.spectral._centered import centered
+from mercer.spectral._moments import ScatterFactor, TableMoments
+from mercer.spectral._pca_routes import ProvedAxes, Route, first_look, proved_axes, size_exponent
 
 
 class PCA(LinearProjection):
@@ -92,14 +92,14 @@ class PCA(LinearProjection):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [
-            Interval(Integral, 1, None, closed="left"),
+            COUNT,
             Interval(Real, 0, 1, closed="neither"),
             StrOptions({"auto"}),
             None,
         ],
         "route": [StrOptions({"auto", "covariance", "gram", "svd"})],
         "whiten": ["boolean"],
-        "tolerance": [Interval(Real, 0, None, closed="neither")],
+        "tolerance": [POSITIVE],
         "random_state": [Interval(Integral, 0, None, closed="left"), None],
     }
 
@@ -125,7 +125,7 @@ class PCA(LinearProjection):
         X = self._fit_table(X, ensure_min_samples=2)
         if hasattr(self, "factor_"):  # of batches before
             del self.factor_, self.factor_loss_
-        table, about, exponent = first_look(X, self.route, self._most())
+        table, about, exponent = first_look(X, Route(self.route), self._most())
         axes = self._axes_of(table, about, X.shape)
         about = about._replace(mean=np.ldexp(about.mean, exponent))
         self._store(axes, about, X.shape[0], exponent)
@@ -141,12 +141,13 @@ class PCA(LinearProjection):
         self._validate_params()
         X = self._fit_table(X, reset=not hasattr(self, "n_samples_"))
         factor = self._factor_so_far(X.shape[1]).extended(X, self._most())
-        table, exponent = _of_size_one(factor.F)
+        exponent = size_exponent(factor.F)
+        table = np.ldexp(factor.F, -exponent)
         squares = float(np.vdot(table, table)) + np.ldexp(factor.cut, -2 * exponent)
         mean = np.ldexp(factor.mean, -exponent)
         raw = squares + factor.n * float(mean @ mean)
         # the factor is centred already
-        about = Moments(np.zeros_like(mean), squares, raw)
+        about = TableMoments(np.zeros_like(mean), squares, raw)
         axes = self._axes_of(table, about, (factor.n, X.shape[1]))
         self._store(axes, about._replace(mean=factor.mean), factor.n, exponent, factor)
         self.factor_: np.ndarray = factor.F
@@ -157,30 +158,39 @@ class PCA(LinearProjection):
         """Return how many components are wanted, if that is a number."""
         return int(self.n_components) if isinstance(self.n_components, Integral) else None
 
-    def _axes_of(self, table: Any, about: Moments, shape: tuple[int, int]) -> Axes:
-        self.route_ = chosen_side(self.route, table.shape) if self.route != "svd" else "svd"
-        return principal_axes(
+    def _axes_of(self, table: Any, about: TableMoments, shape: tuple[int, int]) -> ProvedAxes:
+        route = Route(self.route)
+        self.route_ = "svd" if self.route == "svd" else route.side(table.shape)
+        return proved_axes(
             table,
             about,
             self._most(),
             partial(count_components, self.n_components, shape=shape),
-            route=self.route,
+            route=route,
             tolerance=self.tolerance,
             random_state=self.random_state,
         )
 
-    def _factor_so_far(self, d: int) -> Factor:
+    def _factor_so_far(self, d: int) -> ScatterFactor:
         if not hasattr(self, "n_samples_"):
-            return Factor.empty(d)
+            return ScatterFactor.empty(d)
         if hasattr(self, "factor_"):
-            return Factor(self.n_samples_, self.mean_, self.factor_, *self.factor_loss_.tolist())
-        lost = self.certificate_.discarded * self.certificate_.trace * (self.n_samples_ - 1)
+            return ScatterFactor(
+                self.n_samples_, self.mean_, self.factor_, *self.factor_loss_.tolist()
+            )
+        left_out = max(min(self.n_samples_, d) - self.n_components_, 1)
+        lost = self.noise_variance_ * left_out * max(self.n_samples_ - 1, 1)
         F = self.singular_values_[:, None] * self.components_
         worst = min(lost, float(self.singular_values_.min(initial=np.inf)) ** 2)
-        return Factor(self.n_samples_, self.mean_, F, lost, worst)
+        return ScatterFactor(self.n_samples_, self.mean_, F, lost, worst)
 
     def _store(
-        self, axes: Axes, about: Moments, n: int, exponent: int, factor: Factor | None = None
+        self,
+        axes: ProvedAxes,
+        about: TableMoments,
+        n: int,
+        exponent: int,
+        factor: ScatterFactor | None = None,
     ) -> None:
         k, d = axes.components.shape
         degrees = max(n - 1, 1)
@@ -194,7 +204,7 @@ class PCA(LinearProjection):
         self.noise_variance_ = axes.discarded / left / degrees * unit * unit
         self._accept(self._proved(axes, about.squares / degrees * unit * unit, factor))
 
-    def _proved(self, axes: Axes, total: float, factor: Factor | None) -> Solution:
+    def _proved(self, axes: ProvedAxes, total: float, factor: ScatterFactor | None) -> Solution:
         """Return the solution with its proof in the unit of the variance."""
         proof = axes.certificate
         k, asked = self.n_components_, self._most()
@@ -206,7 +216,7 @@ class PCA(LinearProjection):
             about += f"; {self.n_samples_} rows in batches, " + _lossy(factor)
             parts |= _losses(factor, total)
         proof = replace(proof, about=about, parts=parts)
-        return Solution(self.components_, Status.OPTIMAL if proof.ok else Status.INACCURATE, proof)
+        return Solution(self.components_, status_of(proof), proof)
 
     # ------------------------------------------------------------------ using
     @property
@@ -217,20 +227,14 @@ class PCA(LinearProjection):
     def transform(self, X: Any) -> np.ndarray:
         """Return the scores of rows, shape (m, k); of unit variance if ``whiten``."""
         X = self._new_table(X)
-        scores = centered(X, self.mean_, transposed=False).times(self.components_.T)
+        scores = centered(X, self.mean_).times(self.components_.T)
         if self.whiten:
             scores /= np.sqrt(self.explained_variance_)
         return scores.astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows that have these scores, shape (m, d)."""
-        check_is_fitted(self)
-        Z = check_array(X, dtype=FLOATS, ensure_min_features=0)
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(
-                f"X must have one column for each of the {self.n_components_} components; got "
-                f"{Z.shape[1]} columns"
-            )
+        Z = check_scores(self, X)
         W = self.loadings_ if self.whiten else self.components_
         return (Z @ W + self.mean_).astype(Z.dtype, copy=False)
 
@@ -240,14 +244,8 @@ class PCA(LinearProjection):
         Over the training rows the sum is n − 1 times the sum of the discarded eigenvalues.
         """
         X = self._new_table(X)
-        errors = centered(X, self.mean_, transposed=False).residual_squares(self.components_.T)
+        errors = centered(X, self.mean_).residual_squares(self.components_.T)
         return errors.astype(X.dtype, copy=False)
-
-
-def _of_size_one(F: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return F·2^(−e) and e; the largest entry is then about 1."""
-    exponent = int(np.clip(np.frexp(np.abs(F).max(initial=0.0))[1], -1000, 1000))
-    return np.ldexp(F, -exponent), exponent
 
 
 def _finite(singular: np.ndarray, unit: float, degrees: int) -> np.ndarray:
@@ -259,13 +257,70 @@ def _finite(singular: np.ndarray, unit: float, degrees: int) -> np.ndarray:
     return variance
 
 
-def _lossy(factor: Factor) -> str:
+def _lossy(factor: ScatterFactor) -> str:
     if factor.cut == 0.0:
         return "nothing was cut"
     return "each eigenvalue is short by no more than the shortfall"
 
 
-def _losses(factor: Factor, total: float) -> dict[str, float]:
+def _losses(factor: ScatterFactor, total: float) -> dict[str, float]:
     degrees = max(factor.n - 1, 1)
     share = factor.cut / degrees / total if total > 0 else 0.0
     return {"cut": share, "shortfall": factor.shortfall / degrees}
+
+
+# -------------------------------------------------------------------- how many to keep
+def count_components(wanted: Any, singular: np.ndarray, shape: tuple[int, int]) -> int:
+    """Return how many of the singular values, falling and not 0, are kept.
+
+    Parameters
+    ----------
+    wanted : int, float in (0, 1), "auto" or None
+        A number, a share of the variance (the fewest components that exceed it), Gavish and
+        Donoho's rule, or all.
+    singular : array
+        All singular values of the centred table that are not 0.
+    shape : tuple of int
+        The shape of the table.
+    """
+    if wanted is None or len(singular) == 0:
+        return len(singular)
+    if isinstance(wanted, str):
+        return max(int(np.sum(singular > noise_threshold(singular, shape))), 1)
+    if isinstance(wanted, Integral):
+        return min(int(wanted), len(singular))
+    unit = singular / singular[:1]  # squares of tiny values would underflow
+    shares = np.cumsum(unit**2) / np.sum(unit**2)
+    return min(int(np.searchsorted(shares, wanted, side="right")) + 1, len(singular))
+
+
+def noise_threshold(singular: np.ndarray, shape: tuple[int, int]) -> float:
+    """Return the singular value below which a component costs more than it tells.
+
+    τ = √(2(β + 1) + 8β/(β + 1 + √(β² + 14β + 1))) · median(σ)/√μ, where β ≤ 1 is the ratio of
+    the sides and μ the median of the law of Marchenko and Pastur: of all hard thresholds the best
+    for a low-rank table in white noise of unknown size (Gavish and Donoho, 2014).
+    """
+    n, d = shape[0] - 1, shape[1]  # the mean takes one row
+    small, large = min(n, d), max(n, d)
+    beta = small / large
+    padded = np.zeros(small)  # components without variance count for the median
+    padded[: len(singular)] = singular[:small]
+    ratio = 2 * (beta + 1) + 8 * beta / (beta + 1 + np.sqrt(beta**2 + 14 * beta + 1))
+    return float(np.sqrt(ratio / marchenko_pastur_median(beta)) * np.median(padded))
+
+
+def marchenko_pastur_median(beta: float) -> float:
+    """Return the median eigenvalue of a large white-noise covariance of aspect ratio β ≤ 1."""
+    low, high = (1 - np.sqrt(beta)) ** 2, (1 + np.sqrt(beta)) ** 2
+
+    def density(angle: float) -> float:
+        # x = 1 + β + 2√β cos φ takes the square roots at both ends away
+        x = 1 + beta + 2 * np.sqrt(beta) * np.cos(angle)
+        return 2 * np.sin(angle) ** 2 / (np.pi * x)
+
+    def surplus(angle: float) -> float:
+        return float(quad(density, 0.0, angle)[0]) - 0.5  # the share above x(angle), less a half
+
+    angle = brentq(surplus, 0.0, np.pi, xtol=1e-14)
+    return float(np.clip(1 + beta + 2 * np.sqrt(beta) * np.cos(angle), low, high))

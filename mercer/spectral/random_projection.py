@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from mercer._array import LARGEST, format_bytes, largest_size, parse_memory, ran
 from mercer._estimator import TableTransformer
 from mercer._sklearn import Interval, StrOptions
 from mercer.result import Certificate, Solution, Status
+from mercer.spectral._base import COUNT
 
 FAILURE = 1e-6  # probability with which a given number of columns breaks its promise
 MOST_ROWS = 64  # whose distances are measured, 2016 pairs
@@ -65,7 +66,7 @@ class RandomProjection(TableTransformer):
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_components": [COUNT, StrOptions({"auto"})],
         "eps": [Interval(Real, 0, 1, closed="neither")],
         "kind": [StrOptions({"gaussian", "sign", "sparse", "orthogonal"})],
         "random_state": ["random_state"],

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.stats import chi2
 from sklearn.utils import check_random_state
 
-from mercer._array import largest_size
 from mercer._floats import EPS
 from mercer._sklearn import Interval, StrOptions
 from mercer.certify import pencil_residual
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
-from mercer.result import Solution, Status
-from mercer.solvers import pencil_eigenpairs
+from mercer.solvers import EigenSolution, pencil_eigenpairs
+from mercer.solvers.eigen import status_of
 from mercer.solvers.nearest import FeatureSearch
-from mercer.spectral._base import LinearProjection
-from mercer.spectral._shrink import intensity
-from mercer.spectral._slices import slice_codes, slice_means
+from mercer.spectral._base import COUNT, SHARE, LinearProjection, NeedsTargets, class_means
+from mercer.spectral._covariance import intensity, unit_rows
+from mercer.spectral._graph import neighbor_matrix
 
-NOTHING = 1e-10  # an eigenvalue below is rounding: they are shares of a variance
+ROUNDING = 1e-10  # eigenvalues below are: they are shares of a variance
 
 
-class _InverseRegression(LinearProjection):
+class _Sliced(NamedTuple):
+    """Standardised rows (constant columns are 0), their slices, and the units of the columns."""
+
+    rows: np.ndarray  # (n, d)
+    codes: np.ndarray  # (n,)
+    unit: np.ndarray  # (d,)
+
+
+class _InverseRegression(NeedsTargets, LinearProjection):
     """Directions v with Σ_between v = λ Σ v, from slices of the response."""
 
     n_components: int | None
     n_slices: int
     shrinkage: Any
+    alpha: float
 
     def fit(self, X: Any, y: Any) -> Any:
         """Find the directions along which X changes with y (numbers, or labels of classes)."""
@@ -40,35 +47,30 @@ class _InverseRegression(LinearProjection):
         X, y = self._fit_table(X, y, ensure_min_samples=2)
         codes = slice_codes(y, self.n_slices)
         self.n_slices_ = int(codes.max()) + 1
-        rows, unit = self._standardised(X)
-        self.shrinkage_ = self._shrinkage_of(rows)
-        solution = self._solve(rows, codes, unit)
-        self.eigenvalues_ = solution.state
-        self.components_ = (solution.value / unit[:, None]).T
+        data = self._sliced(X, codes)
+        self.shrinkage_ = self._shrinkage_of(data.rows)
+        solution = self._solve(data)
+        self.eigenvalues_ = solution.eigenvalues
+        self.components_ = (solution.value / data.unit[:, None]).T
         self._accept(solution)
         return self
 
-    def _standardised(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return columns of mean 0 and variance 1 (constant ones are 0), and their units."""
-        scale = largest_size(X) or 1.0  # squares neither overflow nor vanish
-        rows = np.asarray(X, dtype=np.float64) / scale
-        mean = rows.mean(axis=0)
-        rows -= mean
+    def _sliced(self, X: np.ndarray, codes: np.ndarray) -> _Sliced:
+        rows, mean, scale = unit_rows(X)
         spread = np.sqrt(np.mean(rows**2, axis=0))
         constant = spread <= 4.0 * EPS * np.abs(mean)
         rows[:, constant], spread[constant] = 0.0, 1.0
         self.mean_ = mean * scale
-        return rows / spread, spread * scale
+        return _Sliced(rows / spread, codes, spread * scale)
 
-    def _solve(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> Solution:
+    def _solve(self, data: _Sliced) -> EigenSolution:
         """Return as many of the directions as are asked for, or called for."""
-        between, total = self._between(rows, codes, unit), self._total(rows)
+        between, total = self._between(data), self._total(data.rows)
         full = pencil_eigenpairs(between, total)
-        V, values = full.value, np.maximum(full.state, 0.0)
-        k = self._count(values, V, rows, codes, unit)
+        V, values = full.value, np.maximum(full.eigenvalues, 0.0)
+        k = self._count(values, V, data)
         proof = pencil_residual(between, total, values[:k], V[:, :k], V)
-        status = Status.OPTIMAL if proof.ok else Status.INACCURATE
-        return Solution(V[:, :k], status, proof, state=values[:k])
+        return EigenSolution(V[:, :k], status_of(proof), proof, eigenvalues=values[:k])
 
     def _total(self, rows: np.ndarray) -> np.ndarray:
         """Return the covariance of standardised rows, shrunk."""
@@ -82,24 +84,32 @@ class _InverseRegression(LinearProjection):
         n, d = rows.shape
         return intensity(rows) if n <= d else 0.0
 
-    def _between(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    def _count(self, values: np.ndarray, V: np.ndarray, data: _Sliced) -> int:
+        """Return how many directions are kept: at least 1 if there is any."""
+        most = min(int(np.count_nonzero(values > ROUNDING)), self._most())
+        self.p_values_ = self._tested(values, most, V, data)
+        if self.n_components is not None:
+            return min(self.n_components, most)
+        rejected = np.flatnonzero(self.p_values_ > self.alpha)
+        return min(max(int(rejected[0]) if len(rejected) else most, 1), most)
+
+    def _most(self) -> int:
+        """Return how many directions there can be."""
+        return self.n_features_in_
+
+    def _between(self, data: _Sliced) -> np.ndarray:
         raise NotImplementedError
 
-    def _count(
-        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
-    ) -> int:
+    def _tested(self, values: np.ndarray, most: int, V: np.ndarray, data: _Sliced) -> np.ndarray:
+        """Return the p-values of the first directions, as many as there are at most."""
         raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 _CONSTRAINTS: dict[str, Any] = {
-    "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    "n_components": [COUNT, None],
     "n_slices": [Interval(Integral, 2, None, closed="left")],
-    "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+    "shrinkage": [SHARE, StrOptions({"auto"})],
+    "alpha": [SHARE],
 }
 
 
@@ -152,10 +162,7 @@ class SIR(_InverseRegression):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, 1, closed="both")],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS
 
     def __init__(
         self,
@@ -170,28 +177,21 @@ class SIR(_InverseRegression):
         self.shrinkage = shrinkage
         self.alpha = alpha
 
-    def _between(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
-        sizes, means = slice_means(rows, codes)
-        return (means.T * (sizes / len(rows))) @ means
+    def _most(self) -> int:
+        return self.n_slices_ - 1
 
-    def _count(
-        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
-    ) -> int:
-        most = min(int(np.count_nonzero(values > NOTHING)), self.n_slices_ - 1)
-        self.p_values_ = self._test(values, len(rows), V.shape[1], most)
-        if self.n_components is not None:
-            return min(self.n_components, most)
-        if self.shrinkage_ > 0.0:
-            return most
-        return _before_the_first(self.p_values_ > self.alpha, most)
+    def _between(self, data: _Sliced) -> np.ndarray:
+        shares = np.bincount(data.codes) / len(data.codes)
+        means = class_means(data.rows, data.codes)
+        return (means.T * shares) @ means
 
-    def _test(self, values: np.ndarray, n: int, rank: int, most: int) -> np.ndarray:
+    def _tested(self, values: np.ndarray, most: int, V: np.ndarray, data: _Sliced) -> np.ndarray:
         """Return Li's p-values: n Σ_{i > j} λᵢ is χ² if there are only j directions."""
-        j = np.arange(most)
         if self.shrinkage_ > 0.0:
             return np.full(most, np.nan)
+        j = np.arange(most)
         tails = np.cumsum(values[::-1])[::-1][:most]
-        return chi2.sf(n * tails, (rank - j) * (self.n_slices_ - j - 1))
+        return chi2.sf(len(data.rows) * tails, (V.shape[1] - j) * (self.n_slices_ - j - 1))
 
 
 class LocalSIR(_InverseRegression):
@@ -249,9 +249,8 @@ class LocalSIR(_InverseRegression):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_CONSTRAINTS,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [COUNT],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state"],
     }
 
@@ -274,56 +273,55 @@ class LocalSIR(_InverseRegression):
         self.alpha = alpha
         self.random_state = random_state
 
-    def _between(self, rows: np.ndarray, codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    def _between(self, data: _Sliced) -> np.ndarray:
         # neighbours are near in the units that X came in
-        slices = [np.flatnonzero(codes == s) for s in range(codes.max() + 1)]
-        places = rows * (unit / unit.max())
-        means = np.vstack([self._local_means(rows[s], places[s]) for s in slices])
-        return (means.T @ means) / len(rows)
+        places = data.rows * (data.unit / data.unit.max())
+        slices = [np.flatnonzero(data.codes == s) for s in range(data.codes.max() + 1)]
+        means = np.vstack([self._local_means(data.rows[s], places[s]) for s in slices])
+        return (means.T @ means) / len(means)
 
     def _local_means(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the mean of the nearest rows of each row of a slice."""
-        n, sample = len(rows), Sample(np.ascontiguousarray(places))
-        k = min(self.n_neighbors, n)
+        sample, k = Sample(np.ascontiguousarray(places)), min(self.n_neighbors, len(rows))
         _, nearest = FeatureSearch(Linear(), sample).find(sample, k)
-        weights = np.full(n * k, 1.0 / k)
-        return sp.csr_array((weights, nearest.ravel(), np.arange(0, n * k + 1, k)), (n, n)) @ rows
+        return neighbor_matrix(nearest, 1.0 / k, len(rows)) @ rows
 
-    def _count(
-        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
-    ) -> int:
-        most = int(np.count_nonzero(values > NOTHING))
-        if self.n_permutations == 0:
-            self.p_values_ = np.zeros(0)
-        else:
-            self.p_values_ = np.array(list(self._p_values(values[:most], V, rows, codes, unit)))
-        if self.n_components is not None:
-            return min(self.n_components, most)
-        return _before_the_first(self.p_values_ > self.alpha, most)
+    def _tested(self, values: np.ndarray, most: int, V: np.ndarray, data: _Sliced) -> np.ndarray:
+        tested = self._p_values(values[:most], V, data) if self.n_permutations else ()
+        return np.array(list(tested), dtype=np.float64)
 
-    def _p_values(
-        self, values: np.ndarray, V: np.ndarray, rows: np.ndarray, codes: np.ndarray, unit: Any
-    ) -> Iterator[float]:
+    def _p_values(self, values: np.ndarray, V: np.ndarray, data: _Sliced) -> Iterator[float]:
         """Yield the share of shuffles with a j-th eigenvalue as large, until one is above alpha.
 
         A shuffle leaves the scores of the directions before the j-th with the response, and
         shuffles all others together.
         """
         rng = check_random_state(self.random_state)
-        scores, back = rows @ V, V.T @ self._total(rows)
+        scores, back = data.rows @ V, V.T @ self._total(data.rows)
         for j, value in enumerate(values):
             reached = 1
             for _ in range(self.n_permutations):
-                order = rng.permutation(len(rows))
-                shuffled = np.hstack([scores[:, :j], scores[order, j:]]) @ back
-                between = self._between(shuffled, codes, unit)
-                reached += pencil_eigenpairs(between, self._total(shuffled)).state[j] >= value
+                order = rng.permutation(len(scores))
+                rows = np.hstack([scores[:, :j], scores[order, j:]]) @ back
+                between = self._between(data._replace(rows=rows))
+                reached += pencil_eigenpairs(between, self._total(rows)).eigenvalues[j] >= value
             yield reached / (1 + self.n_permutations)
             if reached > self.alpha * (1 + self.n_permutations):
                 return
 
 
-def _before_the_first(rejected: np.ndarray, most: int) -> int:
-    """Return how many come before the first that is rejected: at least 1, and all if none is."""
-    first = np.flatnonzero(rejected)
-    return min(max(int(first[0]) if len(first) else most, 1), most)
+def slice_codes(y: np.ndarray, n_slices: int) -> np.ndarray:
+    """Return the slice of each row, 0, 1, …; rows with the same y are in the same slice.
+
+    Labels, and numbers with at most n_slices different values, are slices by themselves; other
+    numbers are cut at their quantiles, so that slices may be fewer where values repeat.
+    """
+    values, codes = np.unique(y, return_inverse=True)
+    if len(values) < 2:
+        raise ValueError(f"y must take at least two different values; got only {values[0]!r}")
+    if len(values) <= n_slices or y.dtype.kind not in "iuf":
+        return codes
+    rows = np.bincount(codes)
+    middle = np.cumsum(rows) - 0.5 * rows  # of each value, in the order of the rows
+    coarse = np.floor(n_slices * middle / len(y)).astype(np.intp)
+    return np.unique(coarse, return_inverse=True)[1][codes]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import qr
 
-from mercer._floats import EPS
+from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer.result import Solution, Status
+from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
-from mercer.spectral._base import LinearProjection
-from mercer.spectral._sparse_loadings import loadings_stationarity, sparse_loadings
+from mercer.spectral._base import COUNT, NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
+from mercer.spectral._covariance import by_singular_values, unit_rows
+from mercer.spectral.robust_pca import shrink_entries
+
+SAFETY = 0.1  # the loop aims at this share of the tolerance of the proof
 
 
 class SparsePCA(LinearProjection):
@@ -65,11 +69,11 @@ class SparsePCA(LinearProjection):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "lam": [Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "n_components": [COUNT, None],
+        "lam": [NOT_NEGATIVE],
+        "tol": [POSITIVE],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "time_limit": [NOT_NEGATIVE, None],
     }
 
     def __init__(
@@ -90,13 +94,10 @@ class SparsePCA(LinearProjection):
     def fit(self, X: Any, y: Any = None) -> SparsePCA:
         """Find the components; ``y`` is not used."""
         self._validate_params()
-        X = self._fit_table(X).astype(np.float64)
         limits = Limits.of(self.max_iter, self.time_limit)
-        scale = float(np.abs(X).max()) or 1.0  # squares of the rows have a range, the rows have not
-        X /= scale
-        mean = X.mean(axis=0)
-        X -= mean
-        A = _compressed(X, scale=float(np.abs(mean).max()) + 1.0)
+        X, mean, scale = unit_rows(self._fit_table(X))
+        axes = by_singular_values(X, largest=float(np.abs(mean).max()) + 1.0)
+        A = axes.sizes[:, None] * fix_signs(axes.vectors).T
         k = min(self.n_components or len(A), len(A))
         lam = float(self.lam) / scale
         V, status, self.n_iter_ = sparse_loadings(A, k, lam, tol=self.tol, limits=limits)
@@ -106,8 +107,7 @@ class SparsePCA(LinearProjection):
         self.components_ = (V / np.linalg.norm(V, axis=0)).T
         self._keep_variance(A, len(X), scale)
         proof = loadings_stationarity(X, V, lam, tolerance=self.tol, unit=scale)
-        status = Status.INACCURATE if status.ok and not proof.ok else status
-        self._accept(Solution(V, status, proof))
+        self._accept(Solution(V, final_status(status, proof), proof))
         return self
 
     def _keep_variance(self, A: np.ndarray, n: int, scale: float) -> None:
@@ -123,16 +123,93 @@ class SparsePCA(LinearProjection):
         return np.linalg.lstsq(self.components_, scores.T, rcond=None)[0].T + self.mean_
 
 
-def _compressed(X: np.ndarray, scale: float) -> np.ndarray:
-    """Return singular values times right singular vectors of centred rows, without rounding."""
-    _, values, directions = np.linalg.svd(X, full_matrices=False)
-    rounding = EPS * max(X.shape) * max(values.max(initial=0.0), scale)
-    rank = int(np.count_nonzero(values > rounding))
-    return values[:rank, None] * fix_signs(directions[:rank].T).T
-
-
 def _ordered(V: np.ndarray) -> np.ndarray:
     """Return the loadings that are left, the longest first, with fixed signs."""
     lengths = np.linalg.norm(V, axis=0)
     order = np.argsort(-lengths, kind="stable")
     return fix_signs(V[:, order[lengths[order] > 0]])
+
+
+# -------------------------------------------------------------------- the loadings
+def sparse_loadings(
+    A: np.ndarray, k: int, lam: float, *, tol: float, limits: Limits
+) -> tuple[np.ndarray, Status, int]:
+    """Return loadings V, shape (d, k), where ½‖A − UVᵀ‖² + λ‖V‖₁ with UᵀU = I is stationary.
+
+    With them comes why the rounds ended and how many there were.
+
+    Given U the best V is XᵀU with its entries shrunk by λ, and given V the best U is the polar
+    factor of XV, so that no step raises the objective. Extrapolation, kept where it pays, makes
+    that ten times faster for small λ.
+
+    Parameters
+    ----------
+    A : array of shape (r, d)
+        Singular values times right singular vectors of the rows: the same problem as with the
+        rows themselves, and PCA is the unit matrix as U.
+    k : int
+        Components, at most r.
+    """
+    U = _start(A, k, lam)
+    V, before, pace, step = shrink_entries(A.T @ U, lam), U, 1.0, 0
+    status = None if V.any() else Status.OPTIMAL
+    try:
+        while status is None:
+            U = _polar(A @ V)
+            plain = shrink_entries(A.T @ U, lam)
+            change = float(np.linalg.norm(plain - V)) / max(float(np.linalg.norm(V)), TINY)
+            V, pace = _extrapolated(A, U, before, plain, pace, lam)
+            before, step = U, step + 1
+            status = Status.OPTIMAL if change <= SAFETY * tol else limits.stopped(step)
+            V = plain if status is not None else V
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    return V, status, step
+
+
+def _start(A: np.ndarray, k: int, lam: float) -> np.ndarray:
+    """Return the principal directions, or those of the longest columns if λ removes the former."""
+    U = np.eye(len(A), k)
+    if not shrink_entries(A.T @ U, lam).any():
+        U = qr(A, mode="economic", pivoting=True)[0][:, :k]
+    return U
+
+
+def _extrapolated(
+    A: np.ndarray, U: np.ndarray, before: np.ndarray, V: np.ndarray, pace: float, lam: float
+) -> tuple[np.ndarray, float]:
+    """Return better loadings from beyond U if there are any, and the next pace of Nesterov's."""
+    following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * pace**2))
+    beyond = _polar(U + (pace - 1.0) / following * (U - before))
+    ahead = shrink_entries(A.T @ beyond, lam)
+    # at the best V the objective is a constant − ½‖V‖²
+    return (ahead, following) if np.linalg.norm(ahead) > np.linalg.norm(V) else (V, 1.0)
+
+
+def _polar(M: np.ndarray) -> np.ndarray:
+    """Return the orthonormal columns nearest to those of M."""
+    left, _, right = np.linalg.svd(M, full_matrices=False)
+    return left @ right
+
+
+# -------------------------------------------------------------------- the proof
+def loadings_stationarity(
+    X: np.ndarray, V: np.ndarray, lam: float, *, tolerance: float, unit: float = 1.0
+) -> Certificate:
+    """Prove that another round over U and V gives the same V: a stationary point.
+
+    X, V and λ are measured in ``unit``. Columns of V must not be 0: those have dropped out.
+    """
+    U = _polar(X @ V)
+    largest = max(float(np.linalg.norm(V)), TINY)
+    change = float(np.linalg.norm(shrink_entries(X.T @ U, lam) - V)) / largest
+    objective = 0.5 * float(((X - U @ V.T) ** 2).sum()) + lam * float(np.abs(V).sum())
+    parts = {
+        "stationarity": change,
+        "objective": objective * unit**2,
+        "components": V.shape[1],
+        "nonzero_share": float(np.count_nonzero(V) / max(V.size, 1)),
+        "guarantee": "no global guarantee",
+    }
+    about = f"½‖X − UVᵀ‖² + {lam * unit:.4g} ‖V‖₁, UᵀU = I: a stationary point, no global guarantee"
+    return Certificate("stationarity", change, tolerance, about, parts)

@@ -6,24 +6,22 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval
 from mercer.result import Certificate, Solution, Status
-from mercer.spectral._affinity import AffinityEstimator, Spectrum
+from mercer.spectral._affinity import AffinityEstimator
+from mercer.spectral._base import COUNT, Embedding
 from mercer.spectral._lloyd import InnerProducts, kernel_kmeans
-from mercer.spectral._null import without_direction
-from mercer.spectral._scaling import in_parts, with_parts
+from mercer.spectral._scaling import of_graph, without_direction
 
-POSITIVE = [Interval(Integral, 1, None, closed="left")]
 NEIGHBOURS = [Interval(Integral, 2, None, closed="left")]
 APART = 1e-10  # Laplacian eigenvalues below are 0: one for each part of the graph
 MAX_ITER = 300
 
 
-class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):
+class SpectralEmbedding(Embedding, AffinityEstimator):
     """Laplacian eigenmaps: coordinates in which points of high affinity are close.
 
     L = I − D^(−½) W D^(−½) = V M Vᵀ with affinities W and degrees D; the coordinates are
@@ -63,7 +61,7 @@ default="nearest_neighbors"
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": POSITIVE,
+        "n_components": [COUNT],
         "n_neighbors": NEIGHBOURS,
     }
 
@@ -81,13 +79,14 @@ default="nearest_neighbors"
     def fit(self, X: Any, y: Any = None) -> SpectralEmbedding:
         """Find the coordinates of the rows X; ``y`` is not used."""
         self._validate_params()
-        found = self._fit_affinity(X, self.n_components + 1)
+        solution = self._fit_affinity(X, self.n_components + 1)
+        found = solution.value
         self.n_graph_components_ = max(1, int((found.values < APART).sum()))
         root = np.sqrt(found.degrees)
         self.eigenvalues_, vectors = without_direction(found.values, found.vectors, root)
         self.embedding_ = vectors / root[:, None]
         about = f"Laplacian v = μ v for {self.n_components} coordinates of {len(root)} points"
-        self._accept(in_parts(with_parts(found.solution, about), self.n_graph_components_))
+        self._accept(of_graph(solution, about, self.n_graph_components_))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -95,21 +94,6 @@ default="nearest_neighbors"
         check_is_fitted(self)
         scores, dtype = self._extend(X, self.embedding_, self.eigenvalues_)
         return scores.astype(dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the coordinates of the training rows."""
-        self.fit(X, y)
-        single = getattr(self.X_fit_, "dtype", None) == np.float32
-        return self.embedding_.astype(np.float32 if single else np.float64, copy=False)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class SpectralClustering(ClusterMixin, AffinityEstimator):
@@ -163,9 +147,9 @@ default="nearest_neighbors"
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": POSITIVE,
+        "n_clusters": [COUNT],
         "n_neighbors": NEIGHBOURS,
-        "n_init": POSITIVE,
+        "n_init": [COUNT],
         "random_state": ["random_state"],
     }
 
@@ -188,28 +172,26 @@ default="nearest_neighbors"
         """Find the clusters of the rows X; ``y`` is not used."""
         self._validate_params()
         k = self.n_clusters
-        found = self._fit_affinity(X, k, one_more=True)
-        self.eigenvalues_ = found.values
-        self.eigengap_ = (
-            float(found.values[k] - found.values[k - 1]) if len(found.values) > k else 0.0
-        )
-        self.embedding_ = found.vectors[:, :k] / np.sqrt(found.degrees)[:, None]
-        self._accept(self._divide(found))
+        solution = self._fit_affinity(X, k, one_more=True)
+        self.eigenvalues_, vectors, degrees = solution.value
+        gaps = np.diff(self.eigenvalues_[k - 1 :])
+        self.eigengap_ = float(gaps[0]) if len(gaps) else 0.0
+        self.embedding_ = vectors[:, :k] / np.sqrt(degrees)[:, None]
+        self._accept(_both(solution, self._divided(), k))
         return self
 
-    def _divide(self, found: Spectrum) -> Solution:
-        """Divide the functions by k-means; return the labels with both proofs in one."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        table = self.embedding_ - self.embedding_.mean(axis=0)
-        n = len(table)
-        clusters = kernel_kmeans(
-            InnerProducts(table), np.ones(n), self.n_clusters, self.n_init, MAX_ITER, rng
+    def _divided(self) -> Solution:
+        """Divide the functions by k-means."""
+        K = InnerProducts(self.embedding_ - self.embedding_.mean(axis=0))
+        weight = np.ones(len(K.X))
+        divided = kernel_kmeans(
+            K, weight, self.n_clusters, self.n_init, MAX_ITER, self.random_state
         )
-        self.labels_ = clusters.value
-        self.cluster_centers_ = clusters.state[0].T @ self.embedding_
-        self.cluster_centers_[~np.isfinite(clusters.state[1])] = np.inf  # of no point
-        self.inertia_ = clusters.certificate.inertia
-        return _both(found.solution, clusters, self.n_clusters)
+        clusters = divided.value
+        self.labels_, self.inertia_ = clusters.labels, clusters.inertia
+        self.cluster_centers_ = clusters.Z.T @ self.embedding_
+        self.cluster_centers_[~np.isfinite(clusters.norms)] = np.inf  # of no point
+        return divided
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of each row."""
@@ -230,4 +212,4 @@ def _both(functions: Solution, clusters: Solution, n_clusters: int) -> Solution:
         {**first.parts, **{k: v for k, v in second.parts.items() if k != "storage"}},
     )
     status = functions.status if clusters.status is Status.OPTIMAL else clusters.status
-    return Solution(clusters.value, status, certificate)
+    return Solution(clusters.value.labels, status, certificate)

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
 from sklearn.utils import check_random_state
 
 from mercer._array import largest_size
@@ -15,15 +14,16 @@ from mercer._sklearn import Interval
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Linear, as_kernel
-from mercer.result import Solution, Status
-from mercer.solvers import symmetric_eigenpairs
-from mercer.spectral._base import LinearProjection
+from mercer.solvers import EigenSolution, symmetric_eigenpairs
+from mercer.solvers.eigen import status_of
+from mercer.spectral._base import COUNT, LinearProjection, NeedsTargets
+from mercer.spectral._covariance import narrow, unit_rows
 
 ROUNDINGS = 100  # of a sum
 FEW_VALUES = 20  # integers with more different values are numbers, not classes
 
 
-class SupervisedPCA(LinearProjection):
+class SupervisedPCA(NeedsTargets, LinearProjection):
     """Supervised PCA: the orthogonal directions along which X depends on y the most.
 
     max tr(Uᵀ Xᵀ H L H X U) over UᵀU = I, with H = I − 11ᵀ/n and L the kernel matrix of y (the
@@ -66,8 +66,9 @@ class SupervisedPCA(LinearProjection):
     True
     """
 
+    many_targets = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [COUNT, None],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -90,29 +91,26 @@ class SupervisedPCA(LinearProjection):
         self._validate_params()
         X, y = self._fit_table(X, y, multi_output=True, ensure_min_samples=2)
         response = _response(self.kernel_y, y, keep=self.n_permutations > 0)
-        scale = largest_size(X) or 1.0  # squares neither overflow nor vanish
-        rows = np.asarray(X, dtype=np.float64) / scale
-        mean = rows.mean(axis=0)
-        rows -= mean
+        rows, mean, scale = unit_rows(X)
         if largest_size(rows) <= 4.0 * EPS * largest_size(mean):
             rows[:] = 0.0  # all rows are equal but for rounding
-        basis, narrow = _narrow(rows)
-        solution = self._leading(response.quadratic(narrow))
-        vectors = solution.value if basis is None else basis @ solution.value
-        self.mean_, self.components_ = mean * scale, vectors.T
-        self.eigenvalues_ = solution.state * scale**2 * response.unit**2
-        self.p_values_ = self._shuffled(narrow, response, solution.state)
+        basis, table = narrow(rows)
+        solution = self._leading(response.quadratic(table))
+        vectors, values = solution.value, solution.eigenvalues
+        self.mean_ = mean * scale
+        self.components_ = (vectors if basis is None else basis @ vectors).T
+        self.eigenvalues_ = values * scale**2 * response.unit**2
+        self.p_values_ = self._shuffled(table, response, values)
         self._accept(solution)
         return self
 
-    def _leading(self, Q: np.ndarray) -> Solution:
+    def _leading(self, Q: np.ndarray) -> EigenSolution:
         """Return the leading eigenpairs of Q, as far as they are positive."""
         found = symmetric_eigenpairs(Q, self.n_components)
-        keep = found.state > ROUNDINGS * EPS * max(float(np.trace(Q)), 0.0)
-        values, vectors = found.state[keep], found.value[:, keep]
+        keep = found.eigenvalues > ROUNDINGS * EPS * max(float(np.trace(Q)), 0.0)
+        values, vectors = found.eigenvalues[keep], found.value[:, keep]
         proof = eigen_residual(Q, values, vectors)
-        status = Status.OPTIMAL if proof.ok else Status.INACCURATE
-        return Solution(vectors, status, proof, state=values)
+        return EigenSolution(vectors, status_of(proof), proof, eigenvalues=values)
 
     def _shuffled(self, rows: np.ndarray, response: Response, values: np.ndarray) -> np.ndarray:
         """Return the share of shuffles with eigenvalues as large, by their places."""
@@ -122,23 +120,8 @@ class SupervisedPCA(LinearProjection):
         reached = np.ones(k)
         for _ in range(self.n_permutations):
             Q = response.quadratic(rows[rng.permutation(len(rows))])
-            reached += symmetric_eigenpairs(Q, k).state >= values
+            reached += symmetric_eigenpairs(Q, k).eigenvalues >= values
         return reached / (1 + self.n_permutations)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def _narrow(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return an orthonormal basis of rows that are fewer than columns, and the rows in it."""
-    n, d = rows.shape
-    if d <= n:
-        return None, rows
-    basis, R = qr(rows.T, mode="economic", check_finite=False)
-    return basis, np.ascontiguousarray(R.T)
 
 
 # ------------------------------------------------------------------------ responses

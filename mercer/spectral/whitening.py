@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
-from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._array import largest_size
-from mercer._estimator import FLOATS
 from mercer._floats import safe_unit
-from mercer._sklearn import Interval, StrOptions
-from mercer.result import Certificate, Solution, Status
+from mercer._sklearn import StrOptions
+from mercer.result import Certificate, Solution
 from mercer.solvers import fix_signs
-from mercer.spectral._base import LinearProjection
-from mercer.spectral._covariance import Covariance, centered, deviations, project
-
-TOLERANCE = 1e-8
+from mercer.solvers.eigen import status_of
+from mercer.spectral._base import COUNT, SHARE, TOLERANCE, LinearProjection, check_scores
+from mercer.spectral._covariance import Covariance, centered_rows, deviations, project
 
 
 class Whitening(LinearProjection):
@@ -70,8 +66,8 @@ class Whitening(LinearProjection):
     mixing_: np.ndarray
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+        "n_components": [COUNT, None],
+        "shrinkage": [SHARE],
         "method": [StrOptions({"pca", "zca", "cholesky"})],
     }
 
@@ -90,7 +86,7 @@ class Whitening(LinearProjection):
                 f"n_components must be None for method='cholesky'; got {self.n_components!r}"
             )
         X = self._fit_table(X, ensure_min_samples=2)
-        rows, self.mean_ = centered(X)
+        rows, self.mean_ = centered_rows(X)
         rows[:, deviations(rows, self.mean_) == 0.0] = 0.0
         unit = safe_unit(largest_size(rows))
         rows /= unit * np.sqrt(len(rows) - 1)  # now Σ = RᵀR
@@ -164,8 +160,7 @@ class Whitening(LinearProjection):
         }
         about = f"WΣWᵀ = I on {len(W)} of {W.shape[1]} dimensions"
         certificate = Certificate("whitening error", max(white, inverse), TOLERANCE, about, parts)
-        status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
-        return Solution(W, status, certificate)
+        return Solution(W, status_of(certificate), certificate)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the whitened rows, shape (m, k)."""
@@ -174,8 +169,5 @@ class Whitening(LinearProjection):
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows μ + z mixing_ of whitened rows, shape (m, d)."""
-        check_is_fitted(self)
-        Z = check_array(X, dtype=FLOATS)
-        if Z.shape[1] != len(self.mixing_):
-            raise ValueError(f"X must have {len(self.mixing_)} columns; got {Z.shape[1]}")
+        Z = check_scores(self, X)
         return (Z @ self.mixing_ + self.mean_).astype(Z.dtype, copy=False)

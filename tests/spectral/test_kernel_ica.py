@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import ICA, KernelICA
 from mercer.kernels import RBF
-from mercer.spectral._kernel_contrast import LEFT_OUT, KernelContrast, Pivots
 from mercer.spectral._rotations import random_rotation, turn
+from mercer.spectral.kernel_ica import LEFT_OUT, KernelContrast, Pivots
 from tests.cases import SAMPLES, table
 from tests.compare import refuses
 from tests.naive import amari_index

@@ -14,9 +14,16 @@ from sklearn import decomposition
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from mercer import PCA
-from mercer.spectral import _centered, _lanczos, _pca_routes, _streaming
-from mercer.spectral._centered import centered, moments, scatter_moments
-from mercer.spectral._rank_rules import marchenko_pastur_median, noise_threshold
+from mercer.spectral._centered import centered
+from mercer.spectral._moments import moments, scatter_moments
+from mercer.spectral._pca_routes import (
+    Route,
+    first_look,
+    missed_size,
+    proved_axes,
+    require_room,
+)
+from mercer.spectral.pca import marchenko_pastur_median, noise_threshold
 from tests.cases import sparse_table, table
 from tests.compare import refuses
 
@@ -209,12 +216,11 @@ def test_a_large_offset_costs_no_more_than_the_digits_of_the_data(route):
     np.testing.assert_allclose(far.transform(X + 2.0**20), plain.transform(X), atol=1e-8)
 
 
-def test_a_first_guess_of_the_mean_that_is_far_off_is_noticed(monkeypatch):
-    monkeypatch.setattr(_centered, "SAMPLED", 1)
+def test_a_first_guess_of_the_mean_that_is_far_off_is_noticed():
     X = table(100, 3)
     X[0] = 1e6  # the guess
     X[1:] -= X[1:].mean(axis=0)
-    about, wanted = scatter_moments(X), moments(X)
+    about, wanted = scatter_moments(X, sampled=1), moments(X)
     np.testing.assert_allclose(about.mean, wanted.mean, rtol=1e-14)
     np.testing.assert_allclose(about.scatter, np.cov(X.T) * 99, rtol=1e-12)
 
@@ -242,22 +248,28 @@ def test_bad_input_is_explained():
     refuses(lambda: PCA(route="eig").fit(X), ValueError, "'covariance'")
     refuses(lambda: PCA().fit(X * 1e200), ValueError, "beyond 1e154")
     model = PCA(2).fit(X)
-    refuses(lambda: model.inverse_transform(X), ValueError, "each of the 2 components; got 4")
+    refuses(lambda: model.inverse_transform(X), ValueError, "2 columns, one for.*got 4")
     refuses(lambda: model.partial_fit(X[:, :2]), ValueError, "expecting 4 features")
 
 
-def test_a_matrix_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(_pca_routes, "parse_memory", lambda _: 1000)
-    refuses(lambda: PCA().fit(table(20, 8)), MemoryError, r"8×8.*n_components ≤ 1")
+def test_a_matrix_that_does_not_fit_is_refused():
+    refuses(lambda: require_room(8, memory=1000), MemoryError, r"8×8.*n_components ≤ 1")
 
 
 # ---------------------------------------------------------------- large tables
-@pytest.fixture
-def _products(monkeypatch):
+def by_products(X, k):
     """Take the route of large tables on small ones."""
-    monkeypatch.setattr(_pca_routes, "FORMED_UP_TO", 8)
-    monkeypatch.setattr(_centered, "TILE_BYTES", 4000)
-    assert not _pca_routes.is_formed("auto", (80, 60), 3)
+    route = Route("auto", formed_up_to=8)
+    scaled, about, _ = first_look(X, route, k)
+    return proved_axes(
+        scaled,
+        about,
+        k,
+        lambda singular: min(k, len(singular)),
+        route=route,
+        tolerance=1e-8,
+        random_state=0,
+    )
 
 
 LARGE = {
@@ -268,56 +280,50 @@ LARGE = {
 }
 
 
-@pytest.mark.usefixtures("_products")
 @pytest.mark.parametrize("X", LARGE.values(), ids=LARGE.keys())
 def test_few_components_come_from_products_alone(X):
     dense = X.toarray() if sp.issparse(X) else X
     singular, Vt = reference(dense)
-    model = PCA(5).fit(X)
-    assert model.certificate_.method == "products only"
-    np.testing.assert_allclose(model.singular_values_, singular[:5], rtol=1e-9)
-    assert_same_axes(model.components_, Vt[:5], 1e-6)
-    discarded = (singular[5:] ** 2).sum() / (singular**2).sum()
-    assert model.certificate_.discarded == pytest.approx(discarded, rel=1e-9)
-    assert model.noise_variance_ == pytest.approx(
-        (singular[5:] ** 2).sum() / (dense.shape[0] - 1) / (60 - 5), rel=1e-9
-    )
+    axes = by_products(X, 5)
+    assert axes.certificate.method == "products only"
+    np.testing.assert_allclose(axes.singular, singular[:5], rtol=1e-9)
+    assert_same_axes(axes.components, Vt[:5], 1e-6)
+    discarded = (singular[5:] ** 2).sum()
+    assert axes.discarded == pytest.approx(discarded, rel=1e-9)
+    assert axes.certificate.discarded == pytest.approx(discarded / (singular**2).sum(), rel=1e-9)
 
 
-@pytest.mark.usefixtures("_products")
 def test_products_find_components_of_very_different_size():
     X = spread(300, 80, decades=0.0) @ np.diag(np.logspace(0, -30, 80))
     X -= X.mean(axis=0)
-    model = PCA(9).fit(X)
+    axes = by_products(X, 9)
     singular, _ = reference(X)
-    np.testing.assert_allclose(model.singular_values_, singular[:9], rtol=1e-6)
-    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(9), atol=1e-10)
+    np.testing.assert_allclose(axes.singular, singular[:9], rtol=1e-6)
+    np.testing.assert_allclose(axes.components @ axes.components.T, np.eye(9), atol=1e-10)
 
 
-@pytest.mark.usefixtures("_products")
 def test_products_find_every_copy_of_a_repeated_eigenvalue():
     block = np.linalg.qr(table(30, 10))[0] * np.repeat([5.0, 3.0, 1.0], [3, 3, 4])
     X = sp.block_diag([block] * 8).tocsr()
     X = sp.vstack([X, -X]).tocsr()  # the mean is 0
-    model = PCA(10).fit(X)
-    np.testing.assert_allclose(model.singular_values_, np.sqrt(2) * 5.0, rtol=1e-9)
-    assert model.certificate_.ok
+    axes = by_products(X, 10)
+    np.testing.assert_allclose(axes.singular, np.sqrt(2) * 5.0, rtol=1e-9)
+    assert axes.certificate.ok
 
 
 def test_a_missed_copy_is_seen_by_the_probe():
     values = np.r_[np.full(3, 4.0), np.linspace(1.0, 0.1, 197)]
     G = spl.aslinearoperator(sp.diags_array(values).tocsr())
     found = np.eye(200)[:, [0, 2]]
-    assert _lanczos.missed_size(G, found, np.random.default_rng(0)) == pytest.approx(4.0, rel=0.05)
+    assert missed_size(G, found, np.random.default_rng(0)) == pytest.approx(4.0, rel=0.05)
     everything = np.eye(200)[:, :3]
-    assert _lanczos.missed_size(G, everything, np.random.default_rng(0)) <= 1.0
+    assert missed_size(G, everything, np.random.default_rng(0)) <= 1.0
 
 
-@pytest.mark.usefixtures("_products")
 def test_more_components_than_the_rank_of_a_large_table():
     X = table(200, 3) @ table(3, 80, seed=1)
-    assert PCA(9).fit(X).n_components_ == 3
-    assert PCA(9).fit(np.ones((90, 80))).n_components_ == 0
+    assert len(by_products(X, 9).singular) == 3
+    assert len(by_products(np.ones((90, 80)), 9).singular) == 0
 
 
 def test_the_gram_route_never_forms_a_matrix_of_columns():
@@ -345,10 +351,10 @@ def test_sparse_tables_stay_sparse():
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_a_centred_table_multiplies_like_its_array(kind, transposed, monkeypatch):
-    monkeypatch.setattr(_centered, "TILE_BYTES", 1000)
+def test_a_centred_table_multiplies_like_its_array(kind, transposed):
     X = sparse_table(50, 9).toarray() + (kind is np.asarray)
-    A = centered(kind(X), moments(kind(X)).mean, transposed)
+    mean = moments(kind(X)).mean
+    A = centered(kind(X), mean, transposed=transposed, tile_bytes=1000)
     wanted = (X - X.mean(axis=0)).T if transposed else X - X.mean(axis=0)
     m, p = wanted.shape
     V, U = table(p, 4), table(m, 4)
@@ -401,10 +407,9 @@ def test_a_single_row_has_no_component_yet():
     assert model.partial_fit(table(5, 3)).n_components_ == 3
 
 
-def test_a_cut_factor_says_how_much_its_eigenvalues_can_be_short(monkeypatch):
-    monkeypatch.setattr(_streaming, "EXACT_UP_TO", 10)
-    X = spread(400, 60, decades=1.0) + 0.01 * table(400, 60)
-    got = in_batches(PCA(2), X, range(20, 400, 20))
+def test_a_cut_factor_says_how_much_its_eigenvalues_can_be_short():
+    X = spread(120, 2010, decades=1.0) + 1e-4 * table(120, 2010)  # too wide for exact batches
+    got = in_batches(PCA(2), X, range(20, 120, 20))
     wanted = PCA(2).fit(X)
     short = wanted.explained_variance_ - got.explained_variance_
     assert got.certificate_.cut > 0
@@ -416,9 +421,8 @@ def test_a_cut_factor_says_how_much_its_eigenvalues_can_be_short(monkeypatch):
     np.testing.assert_allclose(got.explained_variance_ratio_, ratio, rtol=1e-10)
 
 
-def test_a_cut_loses_nothing_if_the_rank_is_kept(monkeypatch):
-    monkeypatch.setattr(_streaming, "EXACT_UP_TO", 10)
-    X = table(200, 4) @ table(4, 50, seed=1)
+def test_a_cut_loses_nothing_if_the_rank_is_kept():
+    X = table(200, 4) @ table(4, 2010, seed=1)
     got, wanted = in_batches(PCA(4), X, range(30, 200, 30)), PCA(4).fit(X)
     np.testing.assert_allclose(got.components_, wanted.components_, atol=1e-10)
     assert got.certificate_.shortfall < 1e-20

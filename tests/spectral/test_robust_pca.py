@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import RobustPCA
 from mercer.solvers import Limits
-from mercer.spectral import _low_rank_sparse
-from mercer.spectral._low_rank_sparse import shrink_entries, shrink_values, split_low_rank_sparse
+from mercer.spectral import robust_pca
+from mercer.spectral.robust_pca import shrink_entries, shrink_values, split_low_rank_sparse
 from tests.cases import table
 from tests.compare import refuses
 
@@ -87,7 +87,7 @@ def test_a_matrix_that_the_fast_driver_gives_up_on_is_shrunk_all_the_same(monkey
     def give_up(*args, **kwargs):
         raise np.linalg.LinAlgError("Internal Error.")
 
-    monkeypatch.setattr(_low_rank_sparse, "eigh", give_up)
+    monkeypatch.setattr(robust_pca, "eigh", give_up)
     for got, value in zip(shrink_values(table(6, 4), 0.7), wanted, strict=True):
         np.testing.assert_allclose(got, value, atol=1e-12)
 
