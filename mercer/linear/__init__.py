@@ -1,7 +1,6 @@
 """Linear models: regression in several norms and penalties, ridge, lasso, logistic regression."""
 
-from mercer.linear._lasso_path import LassoPath
-from mercer.linear.lasso import Lasso, lasso_path
+from mercer.linear.lasso import Lasso, LassoPath, lasso_path
 from mercer.linear.logistic import LogisticRegression
 from mercer.linear.penalised import PenaltyRegression
 from mercer.linear.regression import LinearRegression

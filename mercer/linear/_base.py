@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,8 +16,8 @@ from mercer._scratch import scratch
 from mercer.result import Certificate, Solution
 
 FLOATS = [np.float64, np.float32]
-SMALLEST = 1e-290
-NOISY = 4  # roundings of what was subtracted from a column
+SMALLEST_VALUE = 1e-290
+NOISY_ROUNDINGS = 4  # roundings of what was subtracted from a column
 REFINEMENTS = 2  # of coefficients
 NOISE = 8 * EPS  # of a column, relative to its mean: its values are all equal
 
@@ -59,13 +59,21 @@ class LinearRegressor(LinearModel):
 
     fit_intercept: bool
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to rows X, dense or sparse, and targets y.
+
+        Models of several targets take a y of shape (n, n_targets) too.
+        """
+        self._accept(self._fit(X, y, sample_weight))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Solution:
+        """Fit and keep what is known of the model, but for the proof."""
+        raise NotImplementedError
+
     def predict(self, X: Any) -> np.ndarray:
         """Return w·x + b of new rows."""
         return self._linear_values(X)
-
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, *, several: bool = False) -> Rows:
-        """Check and centre rows, targets and weights; rows of weight 0 are left out."""
-        return Rows.of(*self._checked(X, y, sample_weight, several), self.fit_intercept)
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, several: bool = False
@@ -85,7 +93,7 @@ class LinearRegressor(LinearModel):
             self.intercept_ = float(offset[0]) if rows.flat else offset
 
 
-class Rows(NamedTuple):
+class DenseDesign(NamedTuple):
     """Rows and targets of positive weight, centred if there is an intercept, and their units.
 
     X is (rows − mean) / unit and Y is (targets − center) / y_unit; the units are 1 unless squares
@@ -103,7 +111,7 @@ class Rows(NamedTuple):
     share: float  # the weights as they were given are share · weight
 
     @classmethod
-    def of(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> Rows:
+    def of(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> DenseDesign:
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
@@ -114,7 +122,7 @@ class Rows(NamedTuple):
         Y, center, y_unit = centered(Y, weight, intercept)
         return cls(X, Y, weight, mean, center, unit, y_unit, y.ndim == 1, share)
 
-    def apart_from(self, X: Any, y: Any) -> Rows:
+    def apart_from(self, X: Any, y: Any) -> DenseDesign:
         """Return rows that do not change with the user's arrays."""
         arrays = [a for a in (X, y) if isinstance(a, np.ndarray)]
         own: dict[str, Any] = {
@@ -193,10 +201,11 @@ def centered(
 
 def checked_unit(largest: float) -> float:
     """Return `safe_unit`; raise where even that cannot save what is divided by such values."""
-    if 0.0 < largest < SMALLEST:
+    if 0.0 < largest < SMALLEST_VALUE:
         raise ValueError(
-            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST:g} somewhere: "
-            f"one has a largest of {largest:.3g}, and what is divided by it overflows; rescale it"
+            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST_VALUE:g} "
+            f"somewhere: one has a largest of {largest:.3g}, and what is divided by it overflows; "
+            f"rescale it"
         )
     return safe_unit(largest)
 
@@ -224,7 +233,7 @@ class Range(NamedTuple):
         scale = np.where(norms > 0.0, norms, 1.0)
         U, sizes, Vt = thin_svd(X / scale)
         noise = float(np.max(np.where(norms > 0.0, subtracted / scale, 0.0), initial=0.0))
-        keep = sizes > EPS * (max(X.shape) * sizes.max(initial=0.0) + NOISY * noise)
+        keep = sizes > EPS * (max(X.shape) * sizes.max(initial=0.0) + NOISY_ROUNDINGS * noise)
         return cls(X, U[:, keep], sizes[keep], Vt[keep].T, scale)
 
     @property
@@ -276,4 +285,4 @@ def all_targets(solutions: list[Solution]) -> Solution:
         proof = Certificate(proof.kind, proof.value, proof.tolerance, proof.about, parts)
     coef = np.column_stack([s.value for s in solutions])
     offset = np.array([s.intercept for s in solutions])
-    return Solution(coef, worst.status, proof, offset, state=worst.state)
+    return Solution(coef, worst.status, proof, offset)

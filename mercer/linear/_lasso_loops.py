@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from mercer.optimize._loops import shrunk
+
 
 @njit(cache=True, nogil=True)
 def sweeps(
@@ -70,12 +72,7 @@ def _update(G: np.ndarray, q: np.ndarray, w: np.ndarray, lam: float, j: int) -> 
         return 0.0
     old = w[j]
     z = q[j] + curve * old
-    if z > lam:
-        new = (z - lam) / curve
-    elif z < -lam:
-        new = (z + lam) / curve
-    else:
-        new = 0.0
+    new = shrunk(z, lam, curve)
     if new == old:
         return 0.0
     change = new - old
@@ -110,12 +107,7 @@ def residual_sweep(
         z = curve * old
         for i in range(n):
             z += x[i] * r[i]
-        if z > lam:
-            new = (z - lam) / curve
-        elif z < -lam:
-            new = (z + lam) / curve
-        else:
-            new = 0.0
+        new = shrunk(z, lam, curve)
         if new != old:
             change = new - old
             w[j] = new

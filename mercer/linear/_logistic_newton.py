@@ -17,27 +17,35 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 from mercer._floats import EPS, TINY
 from mercer._limits import Limits
 from mercer._scratch import scratch
-from mercer.linear._likelihood import Likelihood, Point
-from mercer.linear._logistic_design import DIRECT, Design, factor_cost, scaled
+from mercer.linear._logistic import (
+    DIRECT_OPERATIONS,
+    Likelihood,
+    LikelihoodPoint,
+    LogisticDesign,
+    factor_cost,
+    scaled,
+)
 from mercer.result import Status
 
-BLOCKS = 1000  # columns up to which the guide of conjugate gradients may be dense
-CHEAP = 150  # columns up to which it is so from the start
-WORTH = 8  # a dense guide is worth it after columns / WORTH products in one direction
-SMALL = 20_000  # entries of a table that are solved to rounding
-SETTLED = 1e-11  # the error that this is
-ENOUGH = 1e-4  # of the promised gain that a step must bring (Armijo)
-HIDDEN = 1e-12  # promised gain, relative to the value at 0, that rounding may hide
-NOTHING = 1e-15  # the same, that is no gain
-PATIENCE = 4  # steps that bring nothing before the solve is given up
-SHORTEST = 1e-10  # part of a step
-FAR = 0.02  # error above which the best length of a step is looked for
-LENGTHS = 3  # that are tried for it
-CHORD = 0.01  # error below which the factor of the step before serves again
-STALE = 8  # iterations of conjugate gradients after which the guide is made anew
+DENSE_GUIDE_COLUMNS = 1000  # columns up to which the guide of conjugate gradients may be dense
+CHEAP_GUIDE_COLUMNS = 150  # columns up to which it is so from the start
+COLUMNS_PER_PRODUCT = (
+    8  # a dense guide is worth it after columns / COLUMNS_PER_PRODUCT products in one direction
+)
+SMALL_ENTRIES = 20_000  # entries of a table that are solved to rounding
+SETTLED_ERROR = 1e-11  # the error that this is
+ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
+HIDDEN_GAIN = 1e-12  # promised gain, relative to the value at 0, that rounding may hide
+NO_GAIN = 1e-15  # the same, that is no gain
+IDLE_STEPS = 4  # steps that bring nothing before the solve is given up
+SHORTEST_STEP = 1e-10  # part of a step
+FAR_ERROR = 0.02  # error above which the best length of a step is looked for
+LENGTHS_TRIED = 3  # that are tried for it
+CHORD_ERROR = 0.01  # error below which the factor of the step before serves again
+STALE_PRODUCTS = 8  # iterations of conjugate gradients after which the guide is made anew
 MAX_CG = 300
 ROUGH, FINE = 0.1, 1e-2  # accuracy of a step's gain, at first and in the end
-WELL = 1e-6  # ratio of pivots of a matrix that is safely definite
+DEFINITE_PIVOTS = 1e-6  # ratio of pivots of a matrix that is safely definite
 
 
 class State(NamedTuple):
@@ -45,7 +53,7 @@ class State(NamedTuple):
 
     theta: np.ndarray  # (m, k)
     G: np.ndarray  # (n, k)
-    point: Point
+    point: LikelihoodPoint
     value: float
 
 
@@ -56,15 +64,24 @@ class NewtonRun:
     Newton step would gain.
     """
 
-    def __init__(self, design: Design, likelihood: Likelihood):
+    def __init__(
+        self,
+        design: LogisticDesign,
+        likelihood: Likelihood,
+        *,
+        direct: float = DIRECT_OPERATIONS,
+        cheap: float = CHEAP_GUIDE_COLUMNS,
+        worth: float = COLUMNS_PER_PRODUCT,
+    ):
         self.design, self.likelihood = design, likelihood
+        self.cheap, self.worth = cheap, worth
         (n, m), k = design.A.shape, likelihood.n_outputs
         self.steps, self.error, self.reach = 0, np.inf, np.inf
         self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
-        self.direct = factor_cost(n, m * k) <= DIRECT
-        self.small = self.direct and n * m * k <= SMALL
+        self.direct = factor_cost(n, m * k) <= direct
+        self.small = self.direct and n * m * k <= SMALL_ENTRIES
         self.solver: _Direct | _Conjugate | None = None
 
     def _state(self, theta: np.ndarray, G: np.ndarray) -> State:
@@ -128,12 +145,12 @@ class NewtonRun:
             change = self.design.values(direction)
             self.reach = float(np.abs(change).max(initial=0.0))
             last, stopped = self.error <= tol, limits.stopped(self.steps)
-            falls = self.error < 0.5 * least or self.state.value < lowest - NOTHING * self.null
+            falls = self.error < 0.5 * least or self.state.value < lowest - NO_GAIN * self.null
             idle = 0 if falls else idle + 1
             least, lowest = min(least, self.error), min(lowest, self.state.value)
             if self.error == 0.0 or (stopped and not last):
                 return Status.OPTIMAL if last else stopped or Status.ROUNDING
-            if idle > PATIENCE and not last:
+            if idle > IDLE_STEPS and not last:
                 if not solver.renew():
                     return Status.ROUNDING
                 idle = 0
@@ -146,13 +163,13 @@ class NewtonRun:
     def _moved(self, direction: np.ndarray, change: np.ndarray, gain: float) -> State | None:
         """Go as far against a direction as it pays; None if it does not."""
         at, length = self.state, 1.0
-        if self.error > FAR:
+        if self.error > FAR_ERROR:
             length = self._best_length(direction, change)
-        while length > SHORTEST:
+        while length > SHORTEST_STEP:
             there = self._state(at.theta - length * direction, at.G - length * change)
-            enough = there.value <= at.value - ENOUGH * length * gain
-            hidden = gain <= HIDDEN * self.null
-            if enough or (hidden and there.value <= at.value + HIDDEN * self.null):
+            enough = there.value <= at.value - ARMIJO_SHARE * length * gain
+            hidden = gain <= HIDDEN_GAIN * self.null
+            if enough or (hidden and there.value <= at.value + HIDDEN_GAIN * self.null):
                 self.state = there
                 return there
             length *= 0.5
@@ -166,7 +183,7 @@ class NewtonRun:
         """
         at, length = self.state, 1.0
         ridge = self.design.penalty * direction
-        for _ in range(LENGTHS):
+        for _ in range(LENGTHS_TRIED):
             point = self.likelihood.at(at.G - length * change)
             slope = float((point.slopes * change).sum())
             slope += float((ridge * (at.theta - length * direction)).sum())
@@ -200,7 +217,7 @@ class _Direct:
         if self.factor is None:
             self.factor = _factored(self._first(state))
         else:
-            quick = error <= CHORD if self.fresh else error <= 0.1 * self.before
+            quick = error <= CHORD_ERROR if self.fresh else error <= 0.1 * self.before
             self.fresh, self.before = not quick, error
             if not quick:
                 self.factor = _factored(hessian(self.run.design, state.point, gauge=1.0))
@@ -220,7 +237,7 @@ class _Direct:
         return H + np.diag(design.penalty[:, 0])
 
 
-def hessian(design: Design, point: Point, *, gauge: float = 0.0) -> np.ndarray:
+def hessian(design: LogisticDesign, point: LikelihoodPoint, *, gauge: float = 0.0) -> np.ndarray:
     """Return the Hessian of all coordinates, class by class.
 
     Adding the same to all classes changes no probability: there a softmax has no curvature, and is
@@ -253,7 +270,7 @@ def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return what solves with H, of least norm if H is singular."""
     factor, failed = dpotrf(H, lower=1)
     pivots = np.diag(factor)
-    if not failed and pivots.min() > WELL * pivots.max():
+    if not failed and pivots.min() > DEFINITE_PIVOTS * pivots.max():
         return lambda g: dpotrs(factor, g, lower=1)[0]
     values, V = eigh(H, check_finite=False)
     keep = values > len(H) * EPS * values[-1]
@@ -277,7 +294,7 @@ class _Conjugate:
     def direction(self, state: State, gradient: np.ndarray, error: float, tol: float) -> np.ndarray:
         """Return about H⁻¹g: until the gain of the step is known well enough."""
         point = state.point.rounded(self.dtype)
-        if self.guide is None or self.last >= STALE:
+        if self.guide is None or self.last >= STALE_PRODUCTS:
             self.guide = self._guide(point)
         unit = max(float(np.abs(gradient).max()), TINY)
         negligible = 0.5 * tol**2 * self.run.null / unit / unit
@@ -293,7 +310,7 @@ class _Conjugate:
             return self.direction(state, gradient, error, tol)
         return x.astype(np.float64) * unit
 
-    def _product(self, point: Point, P: np.ndarray) -> np.ndarray:
+    def _product(self, point: LikelihoodPoint, P: np.ndarray) -> np.ndarray:
         """Return HP, unless time is over."""
         if self.limits.stopped(0) is Status.TIME_LIMIT:
             raise _OutOfTimeError
@@ -306,10 +323,10 @@ class _Conjugate:
         self.__init__(self.run, np.float64)  # type: ignore[misc]
         return True
 
-    def _guide(self, point: Point) -> Callable[[np.ndarray], np.ndarray]:
+    def _guide(self, point: LikelihoodPoint) -> Callable[[np.ndarray], np.ndarray]:
         k, m = point.slopes.shape[1], self.A.shape[1]
-        self.dense = self.dense or m <= CHEAP or self.last > m / WORTH
-        if self.dense and m <= BLOCKS and self.squares is None:
+        self.dense = self.dense or m <= self.run.cheap or self.last > m / self.run.worth
+        if self.dense and m <= DENSE_GUIDE_COLUMNS and self.squares is None:
             solve = dpotrs if self.dtype is np.float64 else spotrs
             factors = [self._block(point.entry(c, c)) for c in range(k)]
             return lambda R: np.column_stack(

@@ -17,18 +17,27 @@ from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
 from mercer.linear._base import LinearModel, checked_unit
-from mercer.linear._inference import CoefficientTable, standard_errors
-from mercer.linear._likelihood import BinaryLikelihood, Likelihood, SoftmaxLikelihood
-from mercer.linear._logistic_design import Design, scaled
-from mercer.linear._logistic_lbfgs import descend
-from mercer.linear._logistic_newton import CHEAP, SETTLED, NewtonRun, hessian
-from mercer.linear._separation import Separation, find_separation
+from mercer.linear._logistic import (
+    BinaryLikelihood,
+    CoefficientTable,
+    Likelihood,
+    LogisticDesign,
+    Separation,
+    SoftmaxLikelihood,
+    find_separation,
+    scaled,
+    standard_errors,
+)
+from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun, State, hessian
 from mercer.losses.risk import log_probabilities
+from mercer.optimize import lbfgs
 from mercer.result import Certificate, Solution, Status
 
-NEAR = 0.1  # change of a decision value by the last step that says: not at a minimum
-WORK = 4e8  # operations that standard errors may take
-MANY = 20  # classes
+STILL_MOVING = 0.1  # change of a decision value by the last step that says: not at a minimum
+ERROR_OPERATIONS = 4e8  # operations that standard errors may take
+MANY_CLASSES = 20  # classes
+MEMORY = 10  # steps that are remembered
+GOAL = 0.3  # of the error: the norm of the gradient at which steps end, where curvatures are 1
 
 
 class LogisticRegression(ClassifierMixin, LinearModel):
@@ -131,6 +140,11 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     # ------------------------------------------------------------ fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit the model to rows X (dense or sparse) and labels y."""
+        self._accept(self._fit(X, y, sample_weight))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, **thresholds: float) -> Solution:
+        """Fit and keep all but the proof; thresholds are those of `NewtonRun`."""
         X, y = self._fit_table(X, y)
         limits = Limits.of(self.max_iter, self.time_limit)
         codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))
@@ -138,10 +152,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         if len(used) < len(weight):
             X, codes, weight = X[used], codes[used], weight[used]
         unit = checked_unit(float(weight.max()))  # 1, unless weights are huge or tiny
-        design = Design.of(X, weight / unit, float(self.lam) / unit, self.fit_intercept)
-        run = NewtonRun(design, self._likelihood(codes, weight / unit))
-        self._keep_fit(design, run, unit, *self._solved(design, run, codes, limits))
-        return self
+        design = LogisticDesign.of(X, weight / unit, float(self.lam) / unit, self.fit_intercept)
+        run = NewtonRun(design, self._likelihood(codes, weight / unit), **thresholds)
+        return self._keep_fit(run, unit, *self._solved(run, codes, limits))
 
     def _codes(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find the classes; return the number of each label's class, and all weights."""
@@ -169,13 +182,13 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return SoftmaxLikelihood(codes, weight, len(self.classes_))
 
     def _solved(
-        self, design: Design, run: NewtonRun, codes: np.ndarray, limits: Limits
+        self, run: NewtonRun, codes: np.ndarray, limits: Limits
     ) -> tuple[Status, Separation | None]:
         """Minimise; without a penalty, stop and say so where the classes are separated."""
-        goal = min(self.tol, SETTLED) if run.small else self.tol
+        goal = min(self.tol, SETTLED_ERROR) if run.small else self.tol
         self.solver_ = self._given_solver(run)
         if self.solver_ == "lbfgs":
-            descend(run, self.tol, limits)  # Newton's step that follows proves it, or goes on
+            descend_lbfgs(run, self.tol, limits)  # Newton's step that follows proves it, or goes on
         if self.lam > 0:
             return self._to_the_end(run, goal, limits), None
 
@@ -188,10 +201,11 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             found = Separation(run.state.theta, True)
         elif status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return status, None
-        elif run.reach > NEAR or not status.ok:  # the last step still moved far: is there an end?
-            found, stopped = find_separation(
-                scaled(design.A, design.scale[:, 0]), codes, run.likelihood.n_outputs, limits
-            )
+        elif (
+            run.reach > STILL_MOVING or not status.ok
+        ):  # the last step still moved far: is there an end?
+            table = scaled(run.design.A, run.design.scale[:, 0])
+            found, stopped = find_separation(table, codes, run.likelihood.n_outputs, limits)
             status = stopped or status
         if found is not None:
             return Status.SEPARATED, found
@@ -200,7 +214,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def _given_solver(self, run: NewtonRun) -> str:
         """Return the method, by measurements: only a dense guide for many classes is slow."""
         m, k = run.design.A.shape[1], run.likelihood.n_outputs
-        many = k >= MANY and m > CHEAP and not run.direct and not sp.issparse(run.design.A)
+        many = (
+            k >= MANY_CLASSES and m > run.cheap and not run.direct and not sp.issparse(run.design.A)
+        )
         return ("lbfgs" if many else "newton") if self.solver == "auto" else self.solver
 
     def _to_the_end(self, run: NewtonRun, goal: float, limits: Limits) -> Status:
@@ -210,42 +226,36 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     # ------------------------------------------------------------ what is kept
     def _keep_fit(
-        self,
-        design: Design,
-        run: NewtonRun,
-        unit: float,
-        status: Status,
-        found: Separation | None,
-    ) -> None:
-        self.coef_, self.intercept_ = self._in_units(design, run.state.theta)
+        self, run: NewtonRun, unit: float, status: Status, found: Separation | None
+    ) -> Solution:
+        self.coef_, self.intercept_ = self._in_units(run.design, run.state.theta)
         self.n_iter_ = max(run.steps, 1)
         self.separating_direction_ = self.separating_intercept_ = None
         if found is not None:
-            direction = self._in_units(design, found.theta)
+            direction = self._in_units(run.design, found.theta)
             self.separating_direction_, self.separating_intercept_ = direction
-        errors = self._standard_errors(design, run) if found is None else None
+        errors = self._standard_errors(run) if found is None else None
         self._errors = None if errors is None else errors / unit**0.5
-        certificate = self._prove(design, run, unit, found)
+        certificate = self._prove(run, unit, found)
         if not certificate.ok and status.ok:
             status = Status.ROUNDING
-        self._accept(Solution(self.coef_, status, certificate, self.intercept_))
+        return Solution(self.coef_, status, certificate, self.intercept_)
 
-    def _in_units(self, design: Design, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _in_units(self, design: LogisticDesign, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         w, b = design.back(theta)
         if len(self.classes_) > 2:  # the same for all classes changes nothing
             b = b - b.mean()
             w = w - w.mean(axis=1, keepdims=True) if self.lam == 0 else w
         return w.T, b if self.fit_intercept else np.zeros_like(b)
 
-    def _standard_errors(self, design: Design, run: NewtonRun) -> np.ndarray | None:
-        m, k = design.A.shape[1], run.likelihood.n_outputs
-        if design.A.shape[0] * (m * k) ** 2 + (m * k) ** 3 > WORK:
+    def _standard_errors(self, run: NewtonRun) -> np.ndarray | None:
+        design, k = run.design, run.likelihood.n_outputs
+        n, m = design.A.shape
+        if n * (m * k) ** 2 + (m * k) ** 3 > ERROR_OPERATIONS:
             return None
         return standard_errors(hessian(design, run.state.point), design, k)
 
-    def _prove(
-        self, design: Design, run: NewtonRun, unit: float, found: Separation | None
-    ) -> Certificate:
+    def _prove(self, run: NewtonRun, unit: float, found: Separation | None) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""
         state, relative = run.state, run.relative_gradient()
         parts = {
@@ -259,7 +269,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         about = f"stationary point of the likelihood of {len(self.classes_)} classes"
         if found is not None:
             value, about = np.inf, "the classes are separated: the likelihood has no maximum"
-            margins = run.likelihood.margins(design.values(found.theta))
+            margins = run.likelihood.margins(run.design.values(found.theta))
             parts |= {"separation": found.kind, "least_margin": float(margins.min())}
         return Certificate("error and relative gradient", value, self.tol, about, parts)
 
@@ -316,3 +326,51 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, shape (m, n_classes)."""
         return np.exp(self.predict_log_proba(X))
+
+
+# ---------------------------------------------------------------- L-BFGS
+class ScaledObjective:
+    """The objective in units of its value at 0, as a function of x with θ = unit · x.
+
+    The curvature at x = 0 is about 1, as it is in θ. Value and gradient are asked for one after the
+    other: the state serves both.
+    """
+
+    def __init__(self, run: NewtonRun):
+        self.run, self.unit = run, run.null**0.5
+        self.start = run.state.theta.ravel() / self.unit
+        self._x, self._state = self.start, run.state
+
+    def theta(self, x: np.ndarray) -> np.ndarray:
+        """Return coordinates as the run has them, (m, k)."""
+        return (self.unit * x).reshape(self.run.state.theta.shape)
+
+    def _at(self, x: np.ndarray) -> State:
+        if not np.array_equal(x, self._x):
+            self._x, self._state = x.copy(), self.run.at(self.theta(x))
+        return self._state
+
+    def value(self, x: np.ndarray) -> float:
+        return self._at(x).value / self.run.null
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        return self.run.gradient(self._at(x)).ravel() / self.unit
+
+
+def descend_lbfgs(run: NewtonRun, tol: float, limits: Limits) -> Status:
+    """Go down by L-BFGS until the error is about ``tol``, from where the run stands."""
+    objective = ScaledObjective(run)
+    solution = lbfgs(
+        objective.value,
+        objective.start,
+        objective.gradient,
+        memory=MEMORY,
+        tol=GOAL * tol,
+        max_iter=max(limits.max_iter - run.steps, 0) if limits.max_iter >= 0 else 10**9,
+        time_limit=limits.seconds_left(),
+    )
+    run.move(objective.theta(solution.value))
+    run.steps += solution.stats["iterations"]
+    if solution.status is Status.INTERRUPTED:
+        limits.interrupt()
+    return solution.status

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import qr
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._sklearn import StrOptions
-from mercer.linear._base import LinearRegressor, Range, Rows, all_targets
-from mercer.linear._least_squares import solve_least_squares
-from mercer.linear._programs import Fit, fit_largest, fit_tube, prove_largest, prove_tube, status_of
-from mercer.linear._sparse import SparseRows, is_large, solve_sparse, sparse_programs
-from mercer.result import Certificate, Solution
+from mercer.linear._base import DenseDesign, LinearRegressor, Range, all_targets
+from mercer.linear._programs import fit_largest, fit_tube, prove_largest, prove_tube, status_of
+from mercer.linear._sparse import (
+    DENSE_ENTRIES,
+    SparseDesign,
+    is_large,
+    prove_least_squares,
+    solve_sparse,
+    sparse_programs,
+)
+from mercer.result import Solution, Status
 
 
 class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
@@ -69,47 +76,64 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
         self.norm = norm
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
-        """Fit the model; ``y`` has shape (n,) or (n, n_targets)."""
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, dense: float = DENSE_ENTRIES
+    ) -> Solution:
         X, y, weight = self._checked(X, y, sample_weight, several=True)
-        if is_large(X):
-            return self._fit_sparse(X, y, weight)
-        rows = Rows.of(X, y, weight, self.fit_intercept)
-        solution = solve_least_squares(rows) if self.norm == "l2" else self._program(rows)
-        self.rank_ = solution.state.rank
-        self._keep(rows, solution.value, solution.intercept)
-        self._accept(solution)
-        return self
-
-    def _fit_sparse(self, X: Any, y: np.ndarray, weight: np.ndarray) -> LinearRegression:
-        rows = SparseRows.of(X, y, weight, self.fit_intercept, scaled=True)
-        if self.norm == "l2":
-            solution = solve_sparse(rows)
+        design: DenseDesign | SparseDesign
+        if is_large(X, dense):
+            design = SparseDesign.of(X, y, weight, self.fit_intercept, scaled=True)
+            solution, self.rank_ = self._solve_sparse(design), None
         else:
-            solution = all_targets(sparse_programs(rows, self.norm, self.fit_intercept))
-        self.rank_ = None
-        self._keep(rows, solution.value, solution.intercept)
-        self._accept(solution)
-        return self
+            design = DenseDesign.of(X, y, weight, self.fit_intercept)
+            solution, self.rank_ = self._solve(design)
+        self._keep(design, solution.value, solution.intercept)
+        return solution
 
-    def _program(self, rows: Rows) -> Solution:
-        basis = rows.basis()
+    def _solve(self, design: DenseDesign) -> tuple[Solution, int]:
+        """Return the solution and the rank of the table."""
+        if self.norm == "l2":
+            return solve_least_squares(design)
+        basis, solve = design.basis(), _absolute if self.norm == "l1" else _largest
+        solutions = [solve(design, basis, y, self.fit_intercept) for y in design.Y.T]
+        return all_targets(solutions), basis.rank
 
-        def solve(y: np.ndarray) -> Solution:
-            route = _absolute if self.norm == "l1" else _largest
-            fit, certificate = route(rows, basis, y, self.fit_intercept)
-            return Solution(
-                fit.coef, status_of(certificate, fit), certificate, fit.offset, state=basis
-            )
-
-        return all_targets([solve(y) for y in rows.Y.T])
-
-
-def _absolute(rows: Rows, basis: Range, y: np.ndarray, intercept: bool) -> tuple[Fit, Certificate]:
-    fit = fit_tube(rows, basis, y, 0.0, intercept)
-    return fit, prove_tube(rows, y, 0.0, fit, intercept)
+    def _solve_sparse(self, design: SparseDesign) -> Solution:
+        if self.norm == "l2":
+            return solve_sparse(design)
+        return all_targets(sparse_programs(design, self.norm, self.fit_intercept))
 
 
-def _largest(rows: Rows, basis: Range, y: np.ndarray, intercept: bool) -> tuple[Fit, Certificate]:
+def _absolute(design: DenseDesign, basis: Range, y: np.ndarray, intercept: bool) -> Solution:
+    fit = fit_tube(design, basis, y, 0.0, intercept)
+    proof = prove_tube(design, y, 0.0, fit, intercept)
+    return Solution(fit.coef, status_of(proof, fit), proof, fit.offset)
+
+
+def _largest(design: DenseDesign, basis: Range, y: np.ndarray, intercept: bool) -> Solution:
     fit = fit_largest(basis, y, intercept)
-    return fit, prove_largest(rows, y, fit, intercept)
+    proof = prove_largest(design, y, fit, intercept)
+    return Solution(fit.coef, status_of(proof, fit), proof, fit.offset)
+
+
+# ---------------------------------------------------------------- least squares
+def solve_least_squares(design: DenseDesign) -> tuple[Solution, int]:
+    """Minimise Σ w (y − Xc)²; of all minimisers the c of least norm, shape (d, t); and the rank."""
+    X, Y = design.weighted()
+    basis, target = _small(X, Y, design.subtracted)
+    coef = basis.coef(basis.U.T @ target)
+    norms = np.sqrt(np.einsum("ij,ij->j", X, X))
+    parts = {"rank": basis.rank, "condition_estimate": basis.condition}
+    certificate = prove_least_squares(X, Y, coef, norms, parts, f"{len(X)} rows")
+    status = Status.OPTIMAL if certificate.ok else Status.ROUNDING
+    return Solution(coef, status, certificate), basis.rank
+
+
+def _small(X: np.ndarray, Y: np.ndarray, subtracted: np.ndarray) -> tuple[Range, np.ndarray]:
+    """Return a table with the same products, and targets: of a tall one its triangle."""
+    n, d = X.shape
+    if n <= 2 * (d + Y.shape[1]):
+        return Range.of(X, subtracted), Y
+    # the triangle of [X Y] holds that of X and QᵀY: Q is never formed
+    R = qr(np.hstack([X, Y]), mode="r", overwrite_a=True, check_finite=False)[0][:d]
+    return Range.of(R[:, :d], subtracted), R[:, d:]

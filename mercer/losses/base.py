@@ -10,7 +10,7 @@ from mercer._floats import EPS
 from mercer._parameters import ParameterValue
 
 CLASSIFY, REGRESS = "classify", "regress"
-REACH = 60  # doublings of the interval in which a conjugate is looked for
+DOUBLINGS = 60  # doublings of the interval in which a conjugate is looked for
 HALVINGS = 120  # from the widest interval down to rounding
 
 
@@ -104,7 +104,7 @@ def conjugate_by_bisection(loss: Loss, y: Any, v: Any) -> np.ndarray:
     low, high, best = y - reach, y + reach, np.full(y.shape, -np.inf)
     slack = 4.0 * EPS * (1.0 + np.abs(v))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for _ in range(REACH):
+        for _ in range(DOUBLINGS):
             reach = 2.0 * reach
             low = np.where(loss.derivative(y, low) > v, y - reach, low)
             high = np.where(loss.derivative(y, high) < v, y + reach, high)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._display import CheckReport, Row, yes_no
 from mercer.losses.base import CLASSIFY, Loss
 from mercer.losses.names import as_loss
-from mercer.result import html_table, text_table
 
 
-@dataclass(frozen=True)
-class LossReport:
+@dataclass(frozen=True, repr=False)
+class LossReport(CheckReport):
     """What `check_loss` found.
 
     Parameters
@@ -29,27 +29,23 @@ class LossReport:
         The finding in words.
     """
 
+    _title = "check_loss"
+
     ok: bool
     tests: dict[str, bool]
     witness: dict[str, float] | None
     reason: str
     loss: str
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    @property
+    def about(self) -> str:
+        """What was checked."""
+        return self.loss
+
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table."""
-        yield from ((name, "yes" if passed else "NO") for name, passed in self.tests.items())
+        yield from ((name, yes_no(passed)) for name, passed in self.tests.items())
         yield "verdict", self.reason
-
-    def __str__(self) -> str:
-        return text_table("check_loss", self.rows(), self.loss)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table("check_loss", self.rows(), self.loss)
-
-    def __bool__(self) -> bool:
-        return self.ok
 
 
 def check_loss(

@@ -16,7 +16,7 @@ from scipy.special import logsumexp, xlogy
 from mercer._floats import TINY
 from mercer.losses.base import Loss
 
-FARTHEST = 1e150  # an offset beyond this is none
+FARTHEST_OFFSET = 1e150  # an offset beyond this is none
 
 
 class Curvature(Protocol):
@@ -153,7 +153,7 @@ class ScalarRisk:
         near, step = float(b[0]), -np.sign(here) * max(1e-3, 1e-8 * abs(float(b[0])))
         while slope(near + step) * here > 0.0:
             near, step = near + step, 2.0 * step
-            if abs(step) > FARTHEST:
+            if abs(step) > FARTHEST_OFFSET:
                 raise ValueError(
                     f"{self.loss!r} has no least value on these targets: its slope never changes "
                     f"sign; use fit_intercept=False or a loss that is bounded below"

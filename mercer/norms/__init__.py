@@ -4,8 +4,7 @@ A norm has ‖x‖ ≥ 0, zero only at 0, with ‖ax‖ = |a|‖x‖ and ‖x + 
 looks for vectors that break one of these.
 """
 
-from mercer.norms.axioms import Counterexample, counterexample, inner
-from mercer.norms.base import Norm
+from mercer.norms.base import Counterexample, Norm, counterexample, inner
 from mercer.norms.lp import L0, L1, L2, Linf, Lp, as_norm
 from mercer.norms.quadratic import Mahalanobis, Quadratic
 

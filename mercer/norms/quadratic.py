@@ -12,7 +12,9 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from mercer.norms.base import Norm
 from mercer.norms.lp import L2
 
-SYMMETRY = 1e-8  # relative difference of a matrix and its transpose that is taken for rounding
+SYMMETRY_ROUNDING = (
+    1e-8  # relative difference of a matrix and its transpose that is taken for rounding
+)
 
 
 class _Elliptic(Norm):
@@ -132,7 +134,7 @@ def _definite(matrix: Any, name: str, owner: str) -> tuple[np.ndarray, np.ndarra
         raise ValueError(
             f"{name} of {owner} must be a finite square matrix; its shape is {M.shape}"
         )
-    if np.abs(M - M.T).max() > SYMMETRY * np.abs(M).max():
+    if np.abs(M - M.T).max() > SYMMETRY_ROUNDING * np.abs(M).max():
         raise ValueError(f"{name} of {owner} must be symmetric; M − Mᵀ is not 0")
     M = 0.5 * M + 0.5 * M.T
     try:

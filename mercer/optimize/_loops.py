@@ -7,6 +7,16 @@ import numpy as np
 from numba import njit
 
 
+@njit(cache=True, nogil=True, inline="always")
+def shrunk(z, l1, curve):
+    """Return the x that minimises ½ curve x² − zx + l1 |x|."""
+    if z > l1:
+        return (z - l1) / curve
+    if z < -l1:
+        return (z + l1) / curve
+    return 0.0
+
+
 @njit(cache=True, nogil=True)
 def sweeps(Q, s, x, l1, lower, upper, n_sweeps, enough):
     """Minimise over one coordinate after the other, in place; s = Qx + b is kept up to date.
@@ -18,13 +28,7 @@ def sweeps(Q, s, x, l1, lower, upper, n_sweeps, enough):
         for i in range(len(x)):
             if Q[i, i] <= 0.0:
                 continue
-            goal = Q[i, i] * x[i] - s[i]
-            if goal > l1[i]:
-                new = (goal - l1[i]) / Q[i, i]
-            elif goal < -l1[i]:
-                new = (goal + l1[i]) / Q[i, i]
-            else:
-                new = 0.0
+            new = shrunk(Q[i, i] * x[i] - s[i], l1[i], Q[i, i])
             new = min(max(new, lower[i]), upper[i])
             move = new - x[i]
             if move != 0.0:

@@ -22,8 +22,10 @@ from mercer._limits import Limits
 from mercer.optimize.problem import Multipliers, as_point
 from mercer.result import Certificate, Status
 
-FIRST, GROWTH = 16, 4  # iterations of the first stage, and the ratio of the next ones
-WATCHED = 0.5  # seconds after which the rest is one stage: after presolve a stage may start anew
+FIRST_STAGE, STAGE_GROWTH = 16, 4  # iterations of the first stage, and the ratio of the next ones
+WATCHED_SECONDS = (
+    0.5  # seconds after which the rest is one stage: after presolve a stage may start anew
+)
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ class Highs:
     """HiGHS with the limits of the user, for several programs one after the other."""
 
     limits: Limits
-    first: int = FIRST  # iterations of the first stage
+    first: int = FIRST_STAGE  # iterations of the first stage
+    watched: float = WATCHED_SECONDS
     core: Any = CORE
 
     def __call__(
@@ -189,13 +192,13 @@ class Highs:
         run, most = _Stages(program, self.limits), self.limits.max_iter
         began, limit = time.monotonic(), self.first
         while True:
-            if time.monotonic() - began > WATCHED:
+            if time.monotonic() - began > self.watched:
                 limit = CORE.kHighsIInf
             outcome = run.stage(limit if most < 0 else min(limit, most - run.iterations))
             if outcome.status is not Status.MAX_ITER or 0 <= most <= run.iterations:
                 return outcome
             watch(outcome)
-            limit *= GROWTH
+            limit *= STAGE_GROWTH
 
     def _in_one(self, p: Program) -> Outcome:
         most = self.limits.max_iter

@@ -4,45 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
 from scipy.special import logsumexp, softmax
 
+from mercer._display import CheckReport, Row
 from mercer._floats import TINY
 from mercer.norms import L2
 from mercer.optimize.descent import lbfgs
 from mercer.optimize.linear_program import linear_program
 from mercer.optimize.problem import Constraint, Problem, as_point, require_callable
-from mercer.result import Certificate, html_table, text_table
+from mercer.result import Certificate
 
-LENGTHS = (1.0, 0.1, 0.01)  # of chords: long ones see the whole, short ones a dent
-SHARPER = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # temperatures, relative to the spread of the constraints
-
-
-class _Finding:
-    """What a check found: true if there is no objection, and a table for people."""
-
-    ok: bool
-    check: ClassVar[str]
-
-    def rows(self) -> Iterator[tuple[str, str]]:
-        """Yield the lines of the table."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return text_table(self.check, self.rows())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.check, self.rows())
-
-    def __bool__(self) -> bool:
-        return self.ok
+CHORD_LENGTHS = (1.0, 0.1, 0.01)  # of chords: long ones see the whole, short ones a dent
+TEMPERATURES = (
+    1.0,
+    0.1,
+    0.01,
+    1e-3,
+    1e-4,
+)  # temperatures, relative to the spread of the constraints
 
 
 @dataclass(frozen=True, repr=False)
-class ConvexityReport(_Finding):
+class ConvexityReport(CheckReport):
     """What `check_convex` found.
 
     Parameters
@@ -59,14 +46,15 @@ class ConvexityReport(_Finding):
         The finding in words.
     """
 
-    check = "check_convex"
+    _title = "check_convex"
+
     ok: bool
     witness: tuple[np.ndarray, np.ndarray, float] | None
     excess: float
     n_chords: int
     reason: str
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table."""
         yield "chords", str(self.n_chords)
         if self.witness is not None:
@@ -141,7 +129,7 @@ def _chords(points: Any, d: int, box: tuple[float, float], n: int, rng: Any) -> 
             x, y = rng.uniform(*box, size=(2, d))
         else:
             x, y = points[rng.choice(len(points), 2, replace=False)]
-        yield x, x + LENGTHS[i % len(LENGTHS)] * (y - x), float(rng.uniform(0.1, 0.9))
+        yield x, x + CHORD_LENGTHS[i % len(CHORD_LENGTHS)] * (y - x), float(rng.uniform(0.1, 0.9))
 
 
 def _excess(f: Any, tol: float, x: np.ndarray, y: np.ndarray, t: float) -> float:
@@ -212,7 +200,7 @@ def _mean_slope(f: Any, x: np.ndarray) -> float:
 
 # -------------------------------------------------------------------- Slater's condition
 @dataclass(frozen=True, repr=False)
-class SlaterReport(_Finding):
+class SlaterReport(CheckReport):
     """What `check_slater` found.
 
     Parameters
@@ -228,13 +216,14 @@ class SlaterReport(_Finding):
         The finding in words.
     """
 
-    check = "check_slater"
+    _title = "check_slater"
+
     ok: bool
     point: np.ndarray | None
     margin: float
     reason: str
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    def rows(self) -> Iterator[Row]:
         """Yield the lines of the table."""
         yield "strictly feasible point", "found" if self.ok else "NOT FOUND"
         yield "margin", f"{self.margin:.4g}"
@@ -348,7 +337,7 @@ def _search(room: _Room, curved: list[Constraint], max_iter: int) -> SlaterRepor
 
     z = np.zeros(room.Z.shape[1])
     spread = 1.0 + float(np.ptp(values(z)))
-    for sharp in SHARPER:
+    for sharp in TEMPERATURES:
         if values(z).max() < 0 or not len(z):
             break
         z = _lower(values, slopes, z, sharp * spread, max_iter)

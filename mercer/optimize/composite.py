@@ -12,15 +12,15 @@ from mercer._floats import EPS, TINY
 from mercer._limits import Limits
 from mercer.norms import L2
 from mercer.optimize._loops import sweeps
-from mercer.optimize._run import LONGEST, Objective, Run, Trace, checked_limits
+from mercer.optimize._run import MOST_TRIALS, Objective, Run, Trace, checked_limits
 from mercer.optimize.problem import as_point, require_callable
 from mercer.result import Certificate, Solution, Status
 
-TURN = 2**25  # multiplications before the loop comes back to look at the clock
-CHECKED = 3000  # variables up to which convexity is checked by a factorisation
+TURN_PRODUCTS = 2**25  # multiplications before the loop comes back to look at the clock
+CHECKED_VARIABLES = 3000  # variables up to which convexity is checked by a factorisation
 ROUNDING = 1e-12  # negative eigenvalues below this share of the largest entry are rounding
 NOISE = 16 * EPS  # of f, relative to its size
-PROBE = 1e-6  # length of the first look at the curvature, relative to x
+PROBE_LENGTH = 1e-6  # length of the first look at the curvature, relative to x
 
 
 def coordinate_descent(
@@ -108,7 +108,7 @@ class _Sweeps:
 
     def solve(self, tol: float, limits: Limits, trace: Trace) -> Status:
         """Sweep in turns; the slopes are computed afresh before each."""
-        turn = max(1, TURN // len(self.b) ** 2)
+        turn = max(1, TURN_PRODUCTS // len(self.b) ** 2)
         enough = tol * float(np.abs(self.b).max())
         try:
             while True:
@@ -174,7 +174,7 @@ def _semidefinite(Q: Any, n: int) -> tuple[np.ndarray, str]:
     size = float(np.abs(Q).max())
     if np.abs(Q - Q.T).max() > 1e-8 * size:
         raise ValueError("Q must be symmetric; Q − Qᵀ is not 0")
-    if n > CHECKED:
+    if n > CHECKED_VARIABLES:
         return Q, "not checked"
     shifted = Q + n * ROUNDING * max(size, TINY) * np.eye(n)
     if (Q.diagonal() < 0).any() or lapack.dpotrf(shifted, overwrite_a=1)[1] != 0:
@@ -216,12 +216,10 @@ def proximal_gradient(
 
     Parameters
     ----------
-    f, grad : callable
-        x ↦ f(x) and x ↦ ∇f(x).
+    f, grad, x0, max_iter, time_limit, keep_points
+        As in `gradient_descent`.
     prox : callable
         (v, t) ↦ prox(v, t), for example ``lambda v, t: soft_threshold(v, lam * t)``.
-    x0 : array of shape (d,)
-        Where to start; f must be finite there.
     penalty : callable, default=None
         x ↦ p(x), for the values of the trace only; None: they are those of f.
     step : float, default=None
@@ -229,10 +227,6 @@ def proximal_gradient(
         until f(x) ≤ f(y) + ∇f(y)ᵀ(x − y) + ‖x − y‖²/2t.
     tol : float, default=1e-6
         The norm of the generalised gradient (x − prox(x − t∇f(x), t))/t at which the run is done.
-    max_iter, time_limit : int, float or None
-        Limits of steps and seconds; then, and on Ctrl-C, the last point is returned.
-    keep_points : bool, default=False
-        Whether ``stats["trace"]["points"]`` holds the path.
 
     Returns
     -------
@@ -260,11 +254,11 @@ def _first_step(objective: Objective, x: np.ndarray, g: np.ndarray) -> float:
     length = L2.value(g)
     if length == 0.0:
         return 1.0
-    h = PROBE * (1.0 + L2.value(x)) / length
+    h = PROBE_LENGTH * (1.0 + L2.value(x)) / length
     if not np.isfinite(objective.value(x - h * g)):
         return 1.0
     curvature = L2.value(objective.gradient(x - h * g) - g) / (h * length)
-    return 1.0 / curvature if curvature > PROBE * length else 1.0
+    return 1.0 / curvature if curvature > PROBE_LENGTH * length else 1.0
 
 
 class _ProximalRun(Run):
@@ -313,7 +307,7 @@ class _ProximalRun(Run):
     def _step(self, y: np.ndarray) -> tuple[np.ndarray, float, float] | None:
         """Return the proximal step from y, f there, and the generalised gradient at y."""
         f, g = self.objective.value(y), self.objective.gradient(y)
-        for _ in range(LONGEST):
+        for _ in range(MOST_TRIALS):
             new = self._mapped(y - self.t * g)
             move = new - y
             bound = f + float(g @ move) + float(move @ move) / (2.0 * self.t)

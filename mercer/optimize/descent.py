@@ -14,10 +14,10 @@ from mercer.optimize._loops import two_loops
 from mercer.optimize._run import Objective, Point, Run, armijo, wolfe
 from mercer.result import Solution
 
-REACH = 1e8  # how much shorter or longer than x the first step may be
-SHARE, SHRINK = 1e-4, 0.5  # Armijo's rule: Newton's own step is nearly always good enough
-SHIFT = 1e-3  # the first shift of an indefinite Hessian, relative to its size
-FLAT = 1e-8  # eigenvalues below this share of the largest count as 0
+STEP_REACH = 1e8  # how much shorter or longer than x the first step may be
+ARMIJO_SHARE, SHRINK = 1e-4, 0.5  # Armijo's rule: Newton's own step is nearly always good enough
+FIRST_SHIFT = 1e-3  # the first shift of an indefinite Hessian, relative to its size
+FLAT_EIGENVALUES = 1e-8  # eigenvalues below this share of the largest count as 0
 
 
 def gradient_descent(
@@ -96,7 +96,7 @@ def gradient_descent(
 def _within_reach(step: float, d: np.ndarray, x: np.ndarray) -> float:
     """Return the step, or one that moves x neither by nothing nor by far more than its size."""
     unit = (1.0 + Linf.value(x)) / Linf.value(d)
-    return float(np.clip(step, unit / REACH, unit * REACH))
+    return float(np.clip(step, unit / STEP_REACH, unit * STEP_REACH))
 
 
 def _check(step: float, share: float, shrink: float) -> None:
@@ -126,18 +126,12 @@ def newton(
 
     Parameters
     ----------
-    f : callable or Problem
-        x ↦ f(x), a number; where it is NaN or infinite a step is taken back.
-    x0 : array of shape (d,)
-        Where to start; f must be finite there.
+    f, x0, max_iter, time_limit, keep_points
+        As in `gradient_descent`.
     grad, hess : callable
         x ↦ ∇f(x), shape (d,), and x ↦ ∇²f(x), shape (d, d); not needed if f is a Problem with both.
     tol : float, default=1e-8
         The Euclidean norm of the gradient at which the run is done.
-    max_iter, time_limit : int, float or None
-        Limits of steps and seconds; then, and on Ctrl-C, the best point so far is returned.
-    keep_points : bool, default=False
-        Whether ``stats["trace"]["points"]`` holds the path.
 
     Returns
     -------
@@ -158,7 +152,7 @@ def newton(
 
     def advance(at: Point) -> Point | None:
         d = _direction(objective.hessian(at.x), at)
-        return armijo(objective, at, d, 1.0, SHARE, SHRINK)
+        return armijo(objective, at, d, 1.0, ARMIJO_SHARE, SHRINK)
 
     while True:
         status = run.descend(advance, L2.value)
@@ -176,23 +170,23 @@ def _direction(H: np.ndarray, at: Point) -> np.ndarray:
     # where f is as good as straight, the step is bounded by the size of x
     size = max(float(np.abs(H).max()), Linf.value(g) / (1.0 + Linf.value(at.x)), TINY)
     lowest = float(H.diagonal().min())
-    shift = 0.0 if lowest > 0 else SHIFT * size - lowest
+    shift = 0.0 if lowest > 0 else FIRST_SHIFT * size - lowest
     while True:
         try:
             return -cho_solve(cho_factor(H + shift * np.eye(len(g)), lower=True), g)
         except LinAlgError:
-            shift = max(2.0 * shift, SHIFT * size)
+            shift = max(2.0 * shift, FIRST_SHIFT * size)
 
 
 def _escape(objective: Objective, at: Point) -> Point | None:
     """Return a lower point along a direction of negative curvature, or None at a minimum."""
     H = objective.hessian(at.x)
     (least,), vector = eigh(H, subset_by_index=[0, 0])
-    if least >= -FLAT * np.abs(H).max():
+    if least >= -FLAT_EIGENVALUES * np.abs(H).max():
         return None
     v = vector[:, 0] if at.g @ vector[:, 0] <= 0 else -vector[:, 0]
     t = 1.0 + float(np.abs(at.x).max())
-    while t > FLAT:
+    while t > FLAT_EIGENVALUES:
         x = at.x + t * v
         f = objective.value(x)
         if -np.inf < f <= at.f + 0.25 * t * t * least:
@@ -230,20 +224,14 @@ def lbfgs(
 
     Parameters
     ----------
-    f : callable or Problem
-        x ↦ f(x), a number; where it is NaN or infinite a step is taken back.
-    x0 : array of shape (d,)
-        Where to start; f must be finite there.
+    f, x0, max_iter, time_limit, keep_points
+        As in `gradient_descent`.
     grad : callable
         x ↦ ∇f(x), shape (d,); not needed if f is a Problem.
     memory : int, default=10
         How many steps are remembered.
     tol : float, default=1e-6
         The Euclidean norm of the gradient at which the run is done.
-    max_iter, time_limit : int, float or None
-        Limits of steps and seconds; then, and on Ctrl-C, the best point so far is returned.
-    keep_points : bool, default=False
-        Whether ``stats["trace"]["points"]`` holds the path.
 
     Returns
     -------

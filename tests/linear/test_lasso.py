@@ -14,7 +14,9 @@ from sklearn.linear_model import Lasso as Peer
 from sklearn.linear_model import lasso_path as peer_path
 
 from mercer import Lasso, lasso_path
-from mercer.linear import _lasso_gram, _lasso_path
+from mercer._limits import Limits
+from mercer.linear._lasso import GramSet
+from mercer.linear.lasso import LassoDesign
 from tests.cases import sparse_table, table
 from tests.compare import refuses
 from tests.strategies import tables
@@ -131,13 +133,13 @@ def test_a_path_unpacks_as_that_of_scikit_learn():
 def test_a_column_as_long_as_the_rows_are_many_is_one_problem():
     """Steps on inner products and steps on residuals end at the same point."""
     X, y = planted(40, 400)
-    rows = _lasso_path.LassoRows.of(X, y, np.ones(40), True)
-    by_gram = _lasso_gram.GramSet(rows.columns, rows.y)
+    rows = LassoDesign.of(X, y, np.ones(40), True)
+    by_gram = GramSet(rows.columns, rows.y)
     by_residual = rows.working_set()
     assert type(by_gram) is not type(by_residual)
     for work in (by_gram, by_residual):
-        work.solve(4.0, float(np.abs(work.b).max()), 1e-12, _lasso_path.Limits())
-    np.testing.assert_allclose(_lasso_path._all(by_gram), _lasso_path._all(by_residual), atol=1e-7)
+        work.solve(4.0, float(np.abs(work.b).max()), 1e-12, Limits())
+    np.testing.assert_allclose(by_gram.coef(), by_residual.coef(), atol=1e-7)
 
 
 # ---------------------------------------------------------------- rows of many kinds
@@ -209,7 +211,7 @@ def test_few_sweeps_are_said():
 @pytest.mark.parametrize("place", ["_proof", "_descend", "add"])
 def test_an_interrupt_keeps_the_best_so_far(shape, place, count, monkeypatch):
     X, y = planted(*shape)
-    kind = type(_lasso_path.LassoRows.of(X, y, np.ones(len(y)), True).working_set())
+    kind = type(LassoDesign.of(X, y, np.ones(len(y)), True).working_set())
     function, calls = getattr(kind, place), iter(range(10**9))
 
     def impatient(*args):
@@ -234,7 +236,7 @@ def test_an_interrupt_keeps_the_best_so_far(shape, place, count, monkeypatch):
 
 def test_an_interrupt_ends_a_path(monkeypatch):
     X, y = planted(60, 10)
-    proof, calls = _lasso_gram.GramSet._proof, iter(range(10**9))
+    proof, calls = GramSet._proof, iter(range(10**9))
 
     def impatient(work, lam):
         if next(calls) == 4:
@@ -242,7 +244,7 @@ def test_an_interrupt_ends_a_path(monkeypatch):
         return proof(work, lam)
 
     whole = lasso_path(X, y, n_lams=10)
-    monkeypatch.setattr(_lasso_gram.GramSet, "_proof", impatient)
+    monkeypatch.setattr(GramSet, "_proof", impatient)
     with pytest.warns(ConvergenceWarning, match="of 10 λ.*not reached: interrupted"):
         path = lasso_path(X, y, n_lams=10)
     m = len(path.lams)

@@ -11,11 +11,11 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from mercer import LogisticRegression
-from mercer.linear import _logistic_lbfgs, _separation
+from mercer import LogisticRegression, Status
+from mercer.linear import _logistic
 from mercer.linear import _logistic_newton as newton
-from mercer.linear._likelihood import BinaryLikelihood, SoftmaxLikelihood
-from mercer.linear._logistic_design import Design
+from mercer.linear._logistic import BinaryLikelihood, LogisticDesign, SoftmaxLikelihood
+from mercer.linear.logistic import ScaledObjective
 from mercer.optimize import check_gradient, linear_program
 from tests.cases import sparse_table, table
 from tests.compare import refuses
@@ -55,9 +55,8 @@ def test_the_objective_of_lbfgs_has_its_gradient(k):
     X, y = noisy(k=k)
     weight = np.random.default_rng(0).random(len(y))
     likelihood = BinaryLikelihood(y, weight) if k == 2 else SoftmaxLikelihood(y, weight, k)
-    objective = _logistic_lbfgs._Objective(
-        newton.NewtonRun(Design.of(X, weight, 0.3, True), likelihood)
-    )
+    design = LogisticDesign.of(X, weight, 0.3, True)
+    objective = ScaledObjective(newton.NewtonRun(design, likelihood))
     x = np.random.default_rng(1).normal(size=len(objective.start))
     assert check_gradient(objective.value, objective.gradient, x, tol=1e-7).ok
 
@@ -80,14 +79,12 @@ def test_newton_is_chosen_unless_many_classes_have_many_columns():
     refuses(lambda: LogisticRegression(solver="sgd").fit(X, y), ValueError, "solver")
 
 
-def test_both_guides_of_conjugate_gradients_lead_to_the_same_point(monkeypatch):
+def test_both_guides_of_conjugate_gradients_lead_to_the_same_point():
     X, y = noisy(200, 12, 4)
     direct = LogisticRegression(lam=0.1).fit(X, y)
-    monkeypatch.setattr(newton, "DIRECT", 0.0)
     for cheap, worth in ((0, 1e-9), (0, 1e9), (150, 8)):  # diagonal, then dense, dense
-        monkeypatch.setattr(newton, "CHEAP", cheap)
-        monkeypatch.setattr(newton, "WORTH", worth)
-        model = LogisticRegression(lam=0.1, tol=1e-9).fit(X, y)
+        model = LogisticRegression(lam=0.1, tol=1e-9)
+        model._fit(X, y, direct=0.0, cheap=cheap, worth=worth)
         np.testing.assert_allclose(model.coef_, direct.coef_, atol=1e-6)
 
 
@@ -140,7 +137,6 @@ def test_no_time_is_said(solver, lam):
 def test_time_is_looked_at_within_a_step(monkeypatch):
     """Conjugate gradients that are cut short prove nothing."""
     X, y = noisy(200, 12, 4)
-    monkeypatch.setattr(newton, "DIRECT", 0.0)
     stopped, calls = newton.Limits.stopped, iter(range(10**9))
 
     def late(limits, steps):
@@ -148,10 +144,10 @@ def test_time_is_looked_at_within_a_step(monkeypatch):
         return stopped(limits, steps)
 
     monkeypatch.setattr(newton.Limits, "stopped", late)
-    with pytest.warns(ConvergenceWarning, match="time_limit"):
-        model = LogisticRegression(lam=1e-3).fit(X, y)
-    assert 0 < model.certificate_.relative_decrement < np.inf
-    assert not model.certificate_.ok
+    solution = LogisticRegression(lam=1e-3)._fit(X, y, direct=0.0)
+    assert solution.status is Status.TIME_LIMIT
+    assert 0 < solution.certificate.relative_decrement < np.inf
+    assert not solution.certificate.ok
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
@@ -171,7 +167,7 @@ def test_a_separation_that_was_not_decided_in_time_is_not_claimed(monkeypatch):
     def hurried(*program, **options):
         return linear_program(*program, **{**options, "time_limit": 0.0})
 
-    monkeypatch.setattr(_separation, "linear_program", hurried)
+    monkeypatch.setattr(_logistic, "linear_program", hurried)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model = LogisticRegression(lam=0).fit(X, y)
     assert model.separating_direction_ is None

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression as Peer
 from sklearn.linear_model import QuantileRegressor
 
 from mercer import LinearRegression
-from mercer.linear import _interior
+from mercer.linear import _programs
 from tests.cases import table
 from tests.compare import refuses
 from tests.strategies import tables
@@ -247,7 +247,7 @@ def test_single_precision_stays_single(norm):
 @pytest.mark.parametrize("count", [0, 3])
 def test_an_interrupt_keeps_the_best_so_far(norm, count, monkeypatch):
     X, y = line(400, 10)
-    step, calls = _interior._step, iter(range(10**6))
+    step, calls = _programs._step, iter(range(10**6))
 
     def impatient(*args):
         if next(calls) == count:
@@ -255,7 +255,7 @@ def test_an_interrupt_keeps_the_best_so_far(norm, count, monkeypatch):
         return step(*args)
 
     best = LinearRegression(norm=norm).fit(X, y).certificate_.primal
-    monkeypatch.setattr(_interior, "_step", impatient)
+    monkeypatch.setattr(_programs, "_step", impatient)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = LinearRegression(norm=norm).fit(X, y)
     assert model.status_ == "interrupted"

@@ -134,8 +134,14 @@ def large(seed=0, m=300, d=200):
     return -np.ones(d), A, np.ones(m)
 
 
+def solved(c, A, b, E=None, e=None, bounds=(0, 1), limits=None, **options):
+    """Solve a program as `linear_program` does, with options of HiGHS."""
+    program = Program.of(c, A, b, E, e, bounds)
+    return solve_program(program, Highs(limits or Limits(), **options), 1e-7)
+
+
 def test_the_trace_leads_from_the_start_to_the_solution():
-    solution = linear_program(*large(), bounds=(0, 1))
+    solution = solved(*large(), watched=np.inf)
     trace = solution.stats["trace"]
     assert len(trace["values"]) > 3
     assert (np.diff(trace["iterations"]) >= 0).all()
@@ -145,12 +151,6 @@ def test_the_trace_leads_from_the_start_to_the_solution():
     assert trace["gradient_norms"][0] > 1e-3
     # what multipliers prove on the way never exceeds the optimum
     assert (trace["bounds"] <= solution.certificate.primal + 1e-6).all()
-
-
-def solved(c, A, b, E=None, e=None, bounds=(0, 1), limits=None, **options):
-    """Solve a program as `linear_program` does, with options of HiGHS."""
-    program = Program.of(c, A, b, E, e, bounds)
-    return solve_program(program, Highs(limits or Limits(), **options), 1e-7)
 
 
 def test_stages_change_nothing():

@@ -1,0 +1,372 @@
+"""What a logistic regression is made of: its table, its likelihood, separation, standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.special import ndtr
+
+from mercer._array import largest_size
+from mercer._display import Row, Shown
+from mercer._floats import EPS
+from mercer._limits import Limits
+from mercer._scratch import scratch
+from mercer.linear._base import NOISE, Range, checked_unit
+from mercer.optimize import linear_program
+from mercer.result import Status
+
+DIRECT_OPERATIONS = (
+    5e7  # operations of a Hessian and its factor, up to which steps are solved directly
+)
+MARGIN_BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
+MARGIN_AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
+
+
+class LogisticDesign(NamedTuple):
+    """Columns A, scales and penalties of coordinates θ, and the way back to coefficients.
+
+    G = A (θ / scale). Columns are centred (not those of a sparse table), and scaled so that the
+    curvature at the start is about 1 in each coordinate; the last one is that of the intercept.
+    Without a penalty the columns are a basis of the range of X, so that w is of least norm.
+    """
+
+    A: Any  # (n, m)
+    scale: np.ndarray  # (m, 1)
+    penalty: np.ndarray  # (m, 1), of θ²/2
+    mean: np.ndarray  # (d,)
+    unit: float
+    intercept: bool
+    basis: Range | None
+    products: np.ndarray | None  # AᵀWA of a dense table whose steps may be solved directly
+
+    @classmethod
+    def of(cls, X: Any, weight: np.ndarray, lam: float, intercept: bool) -> LogisticDesign:
+        unit = checked_unit(largest_size(X))
+        A: Any
+        A, mean = (_sparse if sp.issparse(X) else _dense)(X, unit, weight, intercept)
+        d, basis, products = X.shape[1], None, None
+        if sp.issparse(A):
+            squares = np.asarray(A.power(2).T @ weight)
+        else:
+            products, squares = _products(A, weight)
+            if intercept:
+                noise = (NOISE * mean / unit) ** 2 * weight.sum()
+                _drop_constant(A, products, squares, np.flatnonzero(squares[:d] <= noise))
+            if lam == 0.0:
+                basis = Range.of(A[:, :d], np.abs(mean / unit) * len(A) ** 0.5)
+                A = np.hstack([basis.U, A[:, d:]])
+                products, squares = _products(A, weight)
+        penalties = np.full(len(squares), lam / unit / unit)
+        if intercept:
+            penalties[-1] = 0.0
+        scale = np.sqrt(0.25 * squares + penalties)
+        scale[scale == 0.0] = 1.0
+        penalty = (penalties / scale / scale)[:, None]
+        return cls(A, scale[:, None], penalty, mean, unit, intercept, basis, products)
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """Return G = A (θ / scale)."""
+        return np.asarray(self.A @ (theta / self.scale))
+
+    def slopes(self, S: np.ndarray) -> np.ndarray:
+        """Return the derivative in θ of what has the slopes S in G."""
+        return np.asarray(self.A.T @ S) / self.scale
+
+    def back(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return w (d, k) and b (k,) in the units of the data."""
+        gamma = theta / self.scale
+        inner, offset = (gamma[:-1], gamma[-1]) if self.intercept else (gamma, 0.0)
+        w = (inner if self.basis is None else self.basis.coef(inner)) / self.unit
+        return w, offset - self.mean @ w
+
+
+def _dense(
+    X: Any, unit: float, weight: np.ndarray, intercept: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centred columns, in one pass, with one of ones; and the means."""
+    n, d = X.shape
+    A = scratch((n, d + intercept), np.float64)
+    mean = np.zeros(d)
+    if intercept:
+        A[:, d] = 1.0
+        mean = (weight / weight.sum()) @ X
+        mean = mean.astype(np.float64)
+    np.subtract(X, mean, out=A[:, :d])
+    if unit != 1.0:
+        A[:, :d] /= unit
+    return A, mean
+
+
+def _sparse(X: Any, unit: float, weight: np.ndarray, intercept: bool) -> tuple[Any, np.ndarray]:
+    A = sp.csr_array(X, dtype=np.float64) / unit
+    if intercept:
+        A = sp.csr_array(sp.hstack([A, np.ones((X.shape[0], 1))]))
+    return A, np.zeros(X.shape[1])
+
+
+def _drop_constant(
+    A: np.ndarray, products: np.ndarray | None, squares: np.ndarray, constant: np.ndarray
+) -> None:
+    """Set columns to 0 whose squares are rounding: their values are all equal."""
+    A[:, constant] = 0.0
+    squares[constant] = 0.0
+    if products is not None:
+        products[constant] = 0.0
+        products[:, constant] = 0.0
+
+
+def scaled(A: Any, scale: np.ndarray) -> Any:
+    """Return a table with its columns divided by their scales."""
+    return A @ sp.diags_array(1.0 / scale) if sp.issparse(A) else A / scale
+
+
+def factor_cost(n: int, m: int) -> float:
+    """Return the operations of a Hessian of m coordinates from n rows, and of its factor."""
+    return 0.5 * n * m**2 + m**3 / 3
+
+
+def _products(A: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return AᵀWA, or None where it is too large to be of use, and its diagonal."""
+    if factor_cost(*A.shape) > DIRECT_OPERATIONS:
+        return None, np.einsum("i,ij,ij->j", weight, A, A)
+    if (weight == weight[0]).all():
+        products = weight[0] * (A.T @ A)
+    else:
+        B = A * np.sqrt(weight)[:, None]
+        products = B.T @ B
+    return products, np.diag(products).copy()
+
+
+# ---------------------------------------------------------------- likelihood
+class BinaryPoint(NamedTuple):
+    """Value, slopes (n, 1) and curvature at a G of shape (n, 1)."""
+
+    value: float
+    slopes: np.ndarray
+    h: np.ndarray  # (n,)
+
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """Return the curvature times V."""
+        return self.h[:, None] * V
+
+    def entry(self, c: int, d: int) -> np.ndarray:
+        """Return the curvature in the functions c and d, for each row."""
+        return self.h
+
+    def rounded(self, dtype: Any) -> BinaryPoint:
+        """Return the same in another precision."""
+        return self._replace(h=self.h.astype(dtype))
+
+
+class SoftmaxPoint(NamedTuple):
+    """Value, slopes (n, k) and probabilities at a G of shape (n, k)."""
+
+    value: float
+    slopes: np.ndarray
+    P: np.ndarray  # (n, k)
+    w: np.ndarray  # (n, 1)
+
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """Return the curvature w (diag(p) − ppᵀ) times V."""
+        Z = self.P * V
+        Z -= self.P * Z.sum(axis=1, keepdims=True)
+        Z *= self.w
+        return Z
+
+    def entry(self, c: int, d: int) -> np.ndarray:
+        """Return the curvature in the functions c and d, for each row."""
+        p, q = self.P[:, c], self.P[:, d]
+        return self.w[:, 0] * (p * (1.0 - p) if c == d else -p * q)
+
+    def rounded(self, dtype: Any) -> SoftmaxPoint:
+        """Return the same in another precision."""
+        return self._replace(P=self.P.astype(dtype), w=self.w.astype(dtype))
+
+
+class BinaryLikelihood:
+    """Σ w log(1 + exp(−yg)) with labels y = ±1."""
+
+    n_outputs = 1
+
+    def __init__(self, codes: np.ndarray, weight: np.ndarray):
+        self.y, self.w = 2.0 * codes - 1.0, weight
+
+    def at(self, G: np.ndarray) -> BinaryPoint:
+        """Return what is known of the likelihood at G."""
+        margin = self.y * G[:, 0]
+        e = np.exp(-np.abs(margin))
+        share = 1.0 / (1.0 + e)
+        p = np.where(margin > 0.0, e * share, share)  # of the other class
+        wp = self.w * p
+        value = float(self.w @ (np.log1p(e) - np.minimum(margin, 0.0)))
+        return BinaryPoint(value, (-self.y * wp)[:, None], wp * (1.0 - p))
+
+    def margins(self, G: np.ndarray) -> np.ndarray:
+        """Return by how much each label is ahead of the other, (n,)."""
+        return self.y * G[:, 0]
+
+
+class SoftmaxLikelihood:
+    """Σ w [log Σ_c exp(g_c) − g_y]."""
+
+    def __init__(self, codes: np.ndarray, weight: np.ndarray, n_classes: int):
+        self.codes, self.w, self.n_outputs = codes, weight[:, None], n_classes
+        self.rows = np.arange(len(codes))
+
+    def at(self, G: np.ndarray) -> SoftmaxPoint:
+        """Return what is known of the likelihood at G."""
+        shifted = G - G.max(axis=1, keepdims=True)
+        P = np.exp(shifted)
+        total = P.sum(axis=1, keepdims=True)
+        P /= total
+        losses = np.log(total[:, 0]) - shifted[self.rows, self.codes]
+        slopes = P.copy()
+        slopes[self.rows, self.codes] -= 1.0
+        slopes *= self.w
+        return SoftmaxPoint(float(self.w[:, 0] @ losses), slopes, P, self.w)
+
+    def margins(self, G: np.ndarray) -> np.ndarray:
+        """Return by how much each label is ahead of the best other one, (n,)."""
+        others = G.copy()
+        others[self.rows, self.codes] = -np.inf
+        return G[self.rows, self.codes] - others.max(axis=1)
+
+
+Likelihood = BinaryLikelihood | SoftmaxLikelihood
+LikelihoodPoint = BinaryPoint | SoftmaxPoint
+
+
+# ---------------------------------------------------------------- separation
+class Separation(NamedTuple):
+    """A separating direction θ (m, k) and whether all labels are strictly ahead."""
+
+    theta: np.ndarray
+    complete: bool
+
+    @property
+    def kind(self) -> str:
+        """The name of the case."""
+        return "complete" if self.complete else "quasi-complete"
+
+
+def find_separation(
+    A: Any, codes: np.ndarray, k: int, limits: Limits
+) -> tuple[Separation | None, Status | None]:
+    """Return a separating direction, or None: then the likelihood has a maximum.
+
+    It has none if and only if some θ ≠ 0 puts no label behind another class and some label ahead
+    of one. If all are ahead the separation is complete, else it is quasi-complete.
+
+    The linear program max Σ margins with all margins ≥ 0 and |θ| ≤ 1 has the value 0 if and only
+    if there is none. The status says if it was stopped before that was known.
+    """
+    M = _margin_table(A, codes, k)
+    some, stopped = _program(M, np.asarray(M.sum(axis=0)).ravel(), 0.0, limits)
+    if some is None:
+        return None, stopped
+    every, _ = _program(M, np.zeros(M.shape[1]), 1.0, limits)
+    theta = some if every is None else every
+    return Separation(theta.reshape(k, -1).T, every is not None), None
+
+
+def _program(
+    M: Any, gains: np.ndarray, share: float, limits: Limits
+) -> tuple[np.ndarray | None, Status | None]:
+    """Maximise gains·θ + share · t with all margins ≥ share · t and |θ| ≤ 1; None if that is 0."""
+    room = np.full((M.shape[0], 1), share)
+    table = sp.hstack([-M, room], "csr") if sp.issparse(M) else np.hstack([-M, room])
+    found = linear_program(
+        -np.append(gains, share),
+        table,
+        np.zeros(M.shape[0]),
+        bounds=(-1.0, 1.0),
+        time_limit=limits.seconds_left(),
+    )
+    theta = found.value[:-1]
+    margins = np.asarray(M @ theta)
+    possible = float(np.max(abs(M).sum(axis=1)))
+    ahead = float(margins.min() if share else margins.max())
+    if ahead <= MARGIN_AHEAD * possible or margins.min() < -MARGIN_BEHIND * float(
+        np.abs(margins).max()
+    ):
+        stopped = found.status in (Status.TIME_LIMIT, Status.INTERRUPTED)
+        return None, found.status if stopped else None
+    return theta, None
+
+
+def _margin_table(A: Any, codes: np.ndarray, k: int) -> Any:
+    """Return the table whose products with θ (class by class) are the margins of all labels."""
+    if k == 1:
+        sign = 2.0 * codes - 1.0
+        return sp.diags_array(sign) @ A if sp.issparse(A) else A * sign[:, None]
+    A = sp.csr_array(A)
+    return sp.vstack([_against(A[codes != c], codes[codes != c], c, k) for c in range(k)], "csr")
+
+
+def _against(A: Any, codes: np.ndarray, other: int, k: int) -> Any:
+    """Return the table of the margins of rows against one class that is not theirs."""
+    parts = [sp.diags_array((codes == c) - 1.0 * (c == other)) @ A for c in range(k)]
+    return sp.hstack(parts, "csr")
+
+
+# ---------------------------------------------------------------- inference
+@dataclass(frozen=True, repr=False)
+class CoefficientTable(Shown):
+    """Coefficients with their standard errors, z = coefficient / error and p = 2 P(Z > |z|).
+
+    Parameters
+    ----------
+    names : list of str
+        A name for each coefficient, the class first if there are several.
+    coef, standard_error, z, p_value : array
+        The columns.
+    """
+
+    _title = "coefficients"
+
+    names: list[str]
+    coef: np.ndarray
+    standard_error: np.ndarray
+    z: np.ndarray
+    p_value: np.ndarray
+
+    @classmethod
+    def of(cls, names: list[str], coef: np.ndarray, errors: np.ndarray) -> CoefficientTable:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = coef / errors
+        return cls(names, coef, errors, z, 2.0 * ndtr(-np.abs(z)))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the lines of the table."""
+        yield "", f"{'coef':>10} {'std error':>10} {'z':>8} {'p':>8}"
+        figures = (self.names, self.coef, self.standard_error, self.z, self.p_value)
+        for name, coef, error, z, p in zip(*figures, strict=True):
+            yield name, f"{coef:>10.4g} {error:>10.4g} {z:>8.3f} {p:>8.3g}"
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.names)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in self.rows())
+
+    __repr__ = __str__
+
+
+def standard_errors(H: np.ndarray, design: LogisticDesign, k: int) -> np.ndarray:
+    """Return √diag(M H⁻¹ Mᵀ) of the map M from coordinates to coefficients, (d + 1, k).
+
+    The last row is that of the intercepts. Directions without curvature, along which nothing is
+    known, have no part in it.
+    """
+    values, V = eigh(H, check_finite=False)
+    keep = values > len(H) * EPS * values[-1]
+    root = V[:, keep] / np.sqrt(values[keep])  # H⁻¹ = root rootᵀ
+    m = len(H) // k
+    errors = []
+    for c in range(k):
+        w, b = design.back(root[c * m : (c + 1) * m])
+        errors.append(np.sqrt(np.append(np.sum(w**2, axis=1), np.sum(b**2))))
+    return np.column_stack(errors)
