@@ -17,8 +17,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
-from mercer.solvers.nearest import FeatureSearch
-from mercer.solvers.norm_search import NormSearch
+from mercer.solvers.nearest import FeatureSearch, NormSearch
 
 BLOCK_VALUES = 2**20  # neighbours of so many new rows at once
 WHITENING = (Mahalanobis, Quadratic)  # norms that are Euclidean after a linear map

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,9 +11,8 @@ from sklearn.utils import check_random_state
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer._sklearn import Interval
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import RBF, Exponential, Kernel, Laplacian, as_kernel
 from mercer.maps._base import TableMap, inner_products, kernel_values, require_room, some_rows
-from mercer.maps._frequencies import DRAWS, draw_frequencies
 from mercer.result import Certificate, Solution, Status
 
 FAILURE = 1e-6  # probability with which independent frequencies break the promise
@@ -119,7 +119,7 @@ class RandomFourier(TableMap):
         require_room(X.shape[0], self._n_features_out, self.memory, "n_components")
         return self._features(X)
 
-    def _features(self, X: Any) -> np.ndarray:
+    def _features(self, X: Any, tile: int = TILE_VALUES, workers: int | None = None) -> np.ndarray:
         W, h = self.frequencies_.T, len(self.frequencies_)
         out = np.empty((X.shape[0], 2 * h), X.dtype)
 
@@ -129,8 +129,9 @@ class RandomFourier(TableMap):
             np.sin(angles, out=out[rows, h:], casting="same_kind")
             out[rows] *= h**-0.5
 
-        workers = n_threads() if X.shape[0] * h > SERIAL else 1
-        run_tiles(fill, ranges(X.shape[0], max(1, TILE_VALUES // h)), workers)
+        if workers is None:
+            workers = n_threads() if X.shape[0] * h > SERIAL else 1
+        run_tiles(fill, ranges(X.shape[0], max(1, tile // h)), workers)
         return out
 
     @property
@@ -147,3 +148,47 @@ def _accepted(kernel: Any) -> Kernel:
             f"(Nystrom takes every kernel)"
         )
     return kernel
+
+
+# ---------------------------------------------------------------- frequencies (Bochner's theorem)
+def draw_frequencies(kernel: Kernel, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
+    """Return W of shape (h, d) with E cos(w·(x − y)) = k(x, y) for each row w."""
+    return DRAWS[type(kernel)](float(kernel.gamma), h, d, orthogonal, random)
+
+
+def _rbf(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
+    """exp(−γ‖δ‖²): normal with variance 2γ."""
+    return np.sqrt(2.0 * gamma) * _normal(h, d, orthogonal, random)
+
+
+def _exponential(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
+    """exp(−γ‖δ‖): the Cauchy distribution of vectors, a normal one over a normal number."""
+    spread = np.abs(random.standard_normal((h, 1)))
+    return gamma * _normal(h, d, orthogonal, random) / np.maximum(spread, 1e-300)
+
+
+def _laplacian(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
+    """exp(−γ‖δ‖₁): independent Cauchy numbers; directions are not free, so none are orthogonal."""
+    return gamma * random.standard_cauchy((h, d))
+
+
+def _normal(h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
+    """Return normal rows; ``orthogonal`` ones are so in blocks of d, each normal by itself.
+
+    Directions that avoid each other make the average more even: the error falls (Yu and others,
+    "Orthogonal random features").
+    """
+    if not orthogonal:
+        return random.standard_normal((h, d))
+    lengths = np.sqrt(random.chisquare(d, size=(h, 1)))
+    Q, R = np.linalg.qr(random.standard_normal((-(-h // d), d, d)))
+    # with these signs the distribution of Q is uniform
+    Q *= np.where(np.diagonal(R, axis1=1, axis2=2) < 0.0, -1.0, 1.0)[:, None, :]
+    return lengths * Q.reshape(-1, d)[:h]
+
+
+DRAWS: dict[type[Kernel], Callable[..., np.ndarray]] = {
+    RBF: _rbf,
+    Exponential: _exponential,
+    Laplacian: _laplacian,
+}

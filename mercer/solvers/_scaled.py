@@ -19,6 +19,9 @@ from numba import njit
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
 from mercer._floats import EPS, TINY
+from mercer.certify import relative_residual
+from mercer.gram import Gram
+from mercer.result import Certificate
 
 ROWS = 64  # of a block that a thread scales at once
 
@@ -88,6 +91,24 @@ class ScaledSystem:
         """Return ‖D(y − f − b) − λx‖ / ‖Dy‖ for each λ, from f = Kα as it was recomputed."""
         R = self.root * (self.Y.T - f - b[..., None]) - lams[:, None, None] * X
         return _norms(R) / max(self.size, TINY)
+
+    def proved(
+        self, K: Gram, X: np.ndarray, ridge: np.ndarray, *, condition: float, tolerance: float
+    ) -> tuple[np.ndarray, np.ndarray, Certificate]:
+        """Return α, b and the proof of (K + diag(ridge)) α + b = y from x of shape (t, m)."""
+        alpha = (X * self.root).T
+        b = self.intercept(self._product(np.asfortranarray(alpha)).T)
+        certificate = relative_residual(
+            K,
+            alpha,
+            b,
+            self.Y,
+            ridge,
+            condition=condition,
+            tolerance=tolerance,
+            fit_intercept=self.unit is not None,
+        )
+        return alpha, b, certificate
 
 
 def refine(

@@ -16,7 +16,7 @@ from mercer.result import Solution, Status
 from mercer.solvers._krylov import block_krylov
 
 DENSE_UP_TO = 600  # points; LAPACK on the whole matrix is faster than products below
-FEW = 8  # times as many points as components make products faster than LAPACK
+POINTS_PER_PAIR = 8  # from so many points for each eigenpair on products are faster than LAPACK
 SAFETY = 0.1  # iterations aim at this share of the tolerance of the proof
 
 
@@ -115,7 +115,7 @@ def smallest_eigenpairs(A: Any, k: int, *, tolerance: float = 1e-8) -> EigenSolu
 
 def few(n: int, k: int) -> bool:
     """Tell whether so few eigenpairs are wanted that products beat LAPACK."""
-    return n > DENSE_UP_TO and 0 < k * FEW <= n
+    return n > DENSE_UP_TO and 0 < k * POINTS_PER_PAIR <= n
 
 
 def _by_products(

@@ -13,30 +13,41 @@ from scipy.spatial import cKDTree
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer._scratch import scratch
-from mercer.solvers import _euclidean_loops as loops
+from mercer.solvers import _neighbor_loops as loops
 
-STRIP, WIDTH = 256, 1024  # rows and points of a block of bounds: 1 MB of float32
+BLOCK = 256, 1024  # rows and points of a block of bounds: 1 MB of float32
 SERIAL = 2**25  # less work (pairs × columns) is not worth a second thread
 LEAF = 24  # points in a leaf of the tree
 LEAST_FOR_TREE = 500  # points; fewer are compared as fast as a tree is built
 SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
 
 
-def find_nearest(X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray) -> None:
+def find_nearest(
+    X: np.ndarray,
+    Y: np.ndarray,
+    best: np.ndarray,
+    index: np.ndarray,
+    *,
+    tree: bool | None = None,
+    block: tuple[int, int] = BLOCK,
+    workers: int | None = None,
+) -> None:
     """Write squared distances and positions of the nearest rows of Y, each of shape (m, k).
 
-    Rows are float64; ``best`` and ``index`` come filled with inf and len(Y).
+    Rows are float64; ``best`` and ``index`` come filled with inf and len(Y). None leaves the way
+    and the number of threads to the size of the task.
     """
-    if tree_is_faster(len(Y), Y.shape[1], best.shape[1]):
-        unsure = _by_tree(X, Y, best, index)
-        if not len(unsure):
-            return
+    if tree is None:
+        tree = tree_is_faster(len(Y), Y.shape[1], best.shape[1])
+    if not tree:
+        _by_bounds(X, Y, best, index, block, workers)
+        return
+    unsure = _by_tree(X, Y, best, index, workers)
+    if len(unsure):
         some, places = np.full((len(unsure), best.shape[1]), np.inf), index[unsure]
         places[...] = len(Y)
-        _by_bounds(X[unsure], Y, some, places)
+        _by_bounds(X[unsure], Y, some, places, block, workers)
         best[unsure], index[unsure] = some, places
-    else:
-        _by_bounds(X, Y, best, index)
 
 
 def tree_is_faster(n: int, d: int, k: int) -> bool:
@@ -45,7 +56,9 @@ def tree_is_faster(n: int, d: int, k: int) -> bool:
 
 
 # ---------------------------------------------------------------- a tree
-def _by_tree(X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray) -> np.ndarray:
+def _by_tree(
+    X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray, workers: int | None
+) -> np.ndarray:
     """Fill the lists; return the rows whose last neighbour may be tied with one that is left out.
 
     The tree takes any of equal points, and knows distances up to rounding only.
@@ -53,7 +66,7 @@ def _by_tree(X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray) 
     k = best.shape[1]
     # medians at every node take longer than they save, and very long where points repeat
     tree = cKDTree(Y, LEAF, balanced_tree=False)
-    distance, candidates = tree.query(X, k + 1, workers=_workers(len(X), len(Y), 0))
+    distance, candidates = tree.query(X, k + 1, workers=workers or _workers(len(X), len(Y), 0))
     loops.keep_candidates(candidates, X, Y, best, index)
     slack = 1.0 + 8.0 * (Y.shape[1] + 8) * DOUBLE
     return np.flatnonzero(~(distance[:, k] > slack * distance[:, k - 1]))
@@ -95,10 +108,17 @@ def _farthest(rows: np.ndarray, center: np.ndarray) -> float:
     return float(np.maximum(rows.max(axis=0) - center, center - rows.min(axis=0)).max())
 
 
-def _by_bounds(X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray) -> None:
-    sides, blocks = lower_bounds(X, Y), ranges(len(Y), WIDTH)
-    workers = _workers(len(X), *Y.shape)
-    size = min(STRIP, len(X)) * min(WIDTH, len(Y))
+def _by_bounds(
+    X: np.ndarray,
+    Y: np.ndarray,
+    best: np.ndarray,
+    index: np.ndarray,
+    block: tuple[int, int],
+    workers: int | None,
+) -> None:
+    sides, blocks = lower_bounds(X, Y), ranges(len(Y), block[1])
+    workers = workers or _workers(len(X), *Y.shape)
+    size = min(block[0], len(X)) * min(block[1], len(Y))
     buffers = [scratch((size,), np.float32, brief=True) for _ in range(workers)]
 
     def search(rows: slice, worker: int) -> None:
@@ -112,7 +132,7 @@ def _by_bounds(X: np.ndarray, Y: np.ndarray, best: np.ndarray, index: np.ndarray
                 best[rows], index[rows],
             )  # fmt: skip
 
-    run_tiles(search, ranges(len(X), STRIP), workers)
+    run_tiles(search, ranges(len(X), block[0]), workers)
 
 
 def _workers(m: int, n: int, d: int) -> int:

@@ -17,11 +17,11 @@ from mercer.solvers.eigen import SAFETY, EigenSolution, by_lapack, few, fix_sign
 
 ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
-SAMPLE = 600  # points whose eigenvectors are the start for all points
+SAMPLE = 600  # points
 WIDTH = 14  # columns of a block beyond the wanted ones: a pass over the tiles costs more than these
 SHARPEST = 1e-10  # relative residual that float64 products are asked for at most
-NOTHING = 1e-12  # of the largest eigenvalue: what float32 vectors leave of a zero
-BELOW = 1e-2  # relative residual at which the lower end of the spectrum is known well enough
+ZERO_IN_SINGLE = 1e-12  # of the largest eigenvalue: what float32 vectors leave of a zero
+LOWER_END_REACHES = 1e-2  # relative residual that the lower end of the spectrum needs
 
 
 def leading_eigenpairs(
@@ -31,6 +31,7 @@ def leading_eigenpairs(
     tolerance: float = 1e-8,
     memory: int | float | str | None = None,
     below: bool = False,
+    by_products: bool | None = None,
     random_state: int = 0,
 ) -> EigenSolution:
     """Return the eigenpairs of the largest eigenvalues of a Gram matrix that are positive.
@@ -48,6 +49,8 @@ def leading_eigenpairs(
         The byte budget of the copy of K that LAPACK works on.
     below : bool, default=False
         Whether to look for negative eigenvalues as well (the kernel may be indefinite).
+    by_products : bool or None, default=None
+        Whether products with K are the way; None: if they are faster than LAPACK.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def leading_eigenpairs(
     """
     n = K.shape[0]
     k = n if n_components is None else min(n_components, n)
-    if few(n, k):
+    if few(n, k) if by_products is None else by_products:
         aim = SAFETY * tolerance
         ritz = block_krylov(K.dot, n, k, tolerance=aim, random_state=random_state)
         values, vectors = ritz.values, ritz.vectors
@@ -88,7 +91,7 @@ def _rounding(K: Gram, values: np.ndarray) -> float:
 
 def _lower_end(multiply: Any, n: int) -> np.ndarray:
     """Return the smallest eigenvalue, roughly: a Rayleigh quotient that is not below it."""
-    return -block_krylov(lambda V: -multiply(V), n, 1, tolerance=BELOW).values
+    return -block_krylov(lambda V: -multiply(V), n, 1, tolerance=LOWER_END_REACHES).values
 
 
 # ------------------------------------------------------------------------ nothing stored
@@ -99,6 +102,7 @@ def leading_centered_eigenpairs(
     *,
     tolerance: float = 1e-6,
     below: bool = False,
+    sample: int = SAMPLE,
     random_state: int = 0,
 ) -> tuple[EigenSolution, Centering]:
     """Return the leading eigenpairs of HKH from as few float64 passes over K as possible.
@@ -116,10 +120,14 @@ def leading_centered_eigenpairs(
         How many eigenpairs.
     below : bool, default=False
         Whether to look for negative eigenvalues as well (the kernel may be indefinite).
+    sample : int, default=600
+        How many points the start comes from.
     """
     # BLAS threads that wait for work would take the cores from those that compute tiles
     with one_blas_thread:
-        proof, negative = _iterate(exact, fast, n_components, tolerance, below, random_state)
+        points = _sample(exact.shape[0], sample, random_state)
+        start = _start_from_sample(fast, n_components + WIDTH, points)
+        proof, negative = _iterate(exact, fast, n_components, tolerance, below, start)
     solution = EigenSolution(
         proof.vectors,
         status_of(proof.certificate),
@@ -132,7 +140,7 @@ def leading_centered_eigenpairs(
 
 
 def _iterate(
-    exact: Gram, fast: Gram, n_components: int, tolerance: float, below: bool, random_state: int
+    exact: Gram, fast: Gram, n_components: int, tolerance: float, below: bool, start: np.ndarray
 ) -> tuple[_Proof, np.ndarray]:
     """Return the proof, and the negative eigenvalue that was found, if one was looked for."""
 
@@ -143,8 +151,6 @@ def _iterate(
         return _without_mean(exact @ _without_mean(V))
 
     n = exact.shape[0]
-    rng = np.random.default_rng(random_state)
-    start = _start_from_sample(fast, n_components + WIDTH, rng)
     aim = max(0.7 * tolerance, SINGLE_REACHES)
     V = block_krylov(rough, n, n_components, tolerance=aim, start=start).vectors
     proof = _prove(exact, V, tolerance)
@@ -163,10 +169,14 @@ def _without_mean(V: np.ndarray) -> np.ndarray:
     return V - V.mean(axis=0)
 
 
-def _start_from_sample(K: Gram, width: int, rng: np.random.Generator) -> np.ndarray:
+def _sample(n: int, size: int, random_state: int) -> np.ndarray:
+    rng = np.random.default_rng(random_state)
+    return np.sort(rng.choice(n, min(size, n // 2), replace=False))
+
+
+def _start_from_sample(K: Gram, width: int, points: np.ndarray) -> np.ndarray:
     """Return a block near the leading eigenvectors: those of a sample, extended by K."""
     n = K.shape[0]
-    points = np.sort(rng.choice(n, min(SAMPLE, n // 2), replace=False))
     part = np.asarray(K.among(points), dtype=np.float64)
     part = _without_mean(_without_mean(part).T)
     m = len(part)
@@ -200,7 +210,7 @@ def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
     values, V, images = values[order], V[:, order], images[:, order]
     centering = Centering(weights, means, float(means.mean()))
     centered = CenteredGram(K, centering)
-    noise = max(_rounding(centered, values), NOTHING * float(values.max(initial=0.0)))
+    noise = max(_rounding(centered, values), ZERO_IN_SINGLE * float(values.max(initial=0.0)))
     keep = values > noise
     values, V, images = values[keep], V[:, keep], images[:, keep]
     trace = float(centered.diagonal().sum())

@@ -1,4 +1,4 @@
-"""Nearest points in the feature space of a kernel, tile by tile: no matrix of all distances.
+"""Nearest points in the feature space of a kernel or in a norm: no matrix of all distances.
 
 ‖φ(x) − φ(y)‖² = k(x, x) − 2k(x, y) + k(y, y)
 
@@ -21,12 +21,14 @@ from mercer.kernels import RBF, Exponential, Kernel, Laplacian, Linear, VectorKe
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample, _csr
 from mercer.kernels.tiles import Tile, count_workers, each_tile
+from mercer.norms import L1, Norm
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import _nearest_loops as loops
+from mercer.solvers import _neighbor_loops as loops
 from mercer.solvers.euclidean import find_nearest
 
 DOUBLE = np.dtype(np.float64)
 BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
+BLOCK = 64, 4096  # rows and points whose distances in a norm are computed together
 NEGATIVE = 1e-6  # a squared distance below minus this share of k(x, x) is no rounding error
 
 
@@ -207,6 +209,55 @@ class FeatureSearch:
                 f"a positive semidefinite kernel; see check_kernel"
             )
         return np.maximum(D, 0.0)
+
+
+class NormSearch(FeatureSearch):
+    """The same search in a norm that no kernel stands for; ranks are distances.
+
+    Parameters
+    ----------
+    norm : Norm
+        The length of differences.
+    Y : Sample
+        The points to be found: dense rows, unless the norm is L1.
+    """
+
+    def __init__(self, norm: Norm, Y: Sample, block: tuple[int, int] = BLOCK):
+        super().__init__(Linear(), Y)
+        self.norm, self.block = norm, block
+        if norm == L1:
+            self.values = L1Distance()
+
+    def _by_tiles(self, X: Sample, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
+        return super()._by_tiles(X, k, memory) if self.norm == L1 else self._by_norm(X, k, memory)
+
+    @property
+    def _is_euclidean(self) -> bool:
+        return False
+
+    def _by_norm(self, X: Sample, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
+        best, index = self._lists(1, len(X), k, memory)
+        left, right, shift = X.rows(DOUBLE), self.Y.rows(DOUBLE), self._shift
+        for rows in ranges(len(X), self.block[0]):
+            for points in ranges(len(self.Y), self.block[1]):
+                values = self.norm.distances(left[rows], right[points])
+                loops.keep_least(values, 1.0, shift, points.start, best[0, rows], index[0, rows])
+        return best, index
+
+    def squared_distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        """Return the squares of the ranks."""
+        return ranks**2
+
+    def distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        """Return the ranks."""
+        return ranks
+
+    def _all_ranks(self, row: int) -> np.ndarray:
+        if self.norm == L1:
+            return super()._all_ranks(row)
+        Y = self.Y.rows(DOUBLE)
+        parts = ranges(len(Y), max(1, BLOCK_VALUES // max(1, Y.shape[1])))
+        return np.concatenate([self.norm.value(Y[part] - Y[row]) for part in parts])
 
 
 def _sum_of_gaps(Y: Any, x: Any, power: int) -> np.ndarray:

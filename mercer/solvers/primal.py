@@ -34,7 +34,7 @@ from mercer.solvers.precondition import (
 
 RANK = 400  # points of the low-rank copy of K
 REDUCED = 1000  # rows of the small matrix of the preconditioner, for all outputs together
-SMALL = 1000  # coefficients; so small problems are solved to rounding
+SMALL = 1000  # coefficients of a problem that is solved to rounding
 MAX_CG = 300  # products for one Newton step
 SETTLED = 1e-16  # relative gap at which nothing but rounding is left
 PATIENCE = 5  # steps in a row that bring nothing before the solve is given up
@@ -52,6 +52,7 @@ def solve_primal(
     limits: Limits | None = None,
     guide: Guide | None = None,
     start: Any = None,
+    exact_up_to: int = SMALL,
     about: str = "",
 ) -> Solution:
     """Minimise R(Kα + b) + λ αᵀKα for a smooth convex risk R, and prove it.
@@ -68,6 +69,8 @@ def solve_primal(
         What `guide_of` returns, if several problems share it.
     start : tuple of arrays, default=None
         α of shape (n, t) and b of shape (t,) to start from.
+    exact_up_to : int, default=1000
+        How many coefficients a small problem has.
 
     Returns
     -------
@@ -75,7 +78,8 @@ def solve_primal(
         ``value`` has shape (n, t), ``intercept`` shape (t,).
     """
     limits = limits or Limits()
-    run = _Run(K, risk, lam, fit_intercept, guide, start)
+    guide = guide or guide_of(K, risk.n_outputs)
+    run = _Run(K, risk, lam, fit_intercept, guide, start, exact_up_to)
     target = tol
     for _ in range(ROUNDS):
         status = run.solve(target, limits)
@@ -133,12 +137,19 @@ class _Model:
 
 class _Run:
     def __init__(
-        self, K: Gram, risk: Risk, lam: float, free: bool, guide: Guide | None, start: Any
+        self,
+        K: Gram,
+        risk: Risk,
+        lam: float,
+        free: bool,
+        guide: Guide,
+        start: Any,
+        exact_up_to: int,
     ):
         self.K, self.risk, self.lam, self.free = K, risk, lam, free
-        self.guide = guide or guide_of(K, risk.n_outputs)
-        self.steps, self.products = 0, 0
+        self.guide, self.steps, self.products = guide, 0, 0
         alpha = np.zeros((K.shape[0], risk.n_outputs))
+        self.large = alpha.size > exact_up_to
         b = np.zeros(risk.n_outputs)
         if start is not None:
             alpha, b = (np.array(part, dtype=np.float64) for part in start)
@@ -153,7 +164,7 @@ class _Run:
     # ------------------------------------------------------------ the loop
     def solve(self, tol: float, limits: Limits) -> Status:
         """Take Newton steps until the gap is small; return why they ended."""
-        target = 0.5 * tol if self.at.alpha.size > SMALL else SETTLED
+        target = 0.5 * tol if self.large else SETTLED
         here = kept = self._model()
         idle, value = 0, here.at.value
         while kept.gap > target and idle < (1 if kept.gap <= 0.5 * tol else PATIENCE):
@@ -204,13 +215,12 @@ class _Run:
         return self._point(at.alpha + length * d, at.b + length * db, at.F + length * Kd)
 
     def _direction(self, model: _Model, limits: Limits) -> np.ndarray:
-        large = self.at.alpha.size > SMALL
         e, products = newton_system(
             lambda V: self.K @ V,
             Woodbury(model.curve, self.guide, self.lam),
             model.rho,
             model.K_rho,
-            accuracy=max(1e-12, min(0.05, model.gap**0.5 if large else model.gap)),
+            accuracy=max(1e-12, min(0.05, model.gap**0.5 if self.large else model.gap)),
             max_iter=MAX_CG,
             go_on=lambda: limits.stopped(self.steps) is None,
         )

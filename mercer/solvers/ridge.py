@@ -14,13 +14,13 @@ from mercer._array import SMALL, parse_memory
 from mercer._floats import EPS
 from mercer.certify import relative_residual
 from mercer.gram import Gram, fresh_array
-from mercer.result import Certificate, Solution, Status
+from mercer.result import Solution, Status
 from mercer.solvers import _lapack
-from mercer.solvers._dense_factors import CholeskyForm, norm_of_symmetric
+from mercer.solvers._factors import CholeskyForm, norm_of_symmetric
 from mercer.solvers._scaled import ScaledSystem, refine, scaled_matrix
 from mercer.solvers.ridge_cg import solve_ridge_cg
 
-SINGLE_FROM = 1000  # points; below, float64 is as fast
+SINGLE_FROM = 1000  # points
 STEPS = 8  # of refinement, before float32 is given up
 GOAL = 0.01  # of the tolerance: how far the refinement goes before the proof
 
@@ -33,6 +33,7 @@ def solve_ridge(
     fit_intercept: bool = True,
     tolerance: float = 1e-8,
     memory: int | float | str | None = None,
+    single_from: int = SINGLE_FROM,
 ) -> Solution:
     """Solve (K + diag(ridge)) α + 1bᵀ = Y with 1ᵀα = 0 (without intercept: b = 0).
 
@@ -54,6 +55,8 @@ def solve_ridge(
         Targets of t problems that share the factor.
     ridge : array of shape (n,)
         The diagonal, λ divided by the sample weights.
+    single_from : int, default=1000
+        The number of points from which on float32 is tried: below, float64 is as fast.
 
     Returns
     -------
@@ -65,17 +68,17 @@ def solve_ridge(
             K, Y, ridge, fit_intercept=fit_intercept, tolerance=tolerance, memory=memory
         )
     system = _System(K, Y, ridge, fit_intercept, tolerance)
-    if len(Y) >= SINGLE_FROM and K.holds_array and ridge.min() > 0:
+    if len(Y) >= single_from and K.holds_array and ridge.min() > 0:
         refined = system.refined_from_single(memory)
         if refined is not None:
             return refined
     try:
-        solution = system.solve(_by_cholesky, memory)
+        factor = _by_cholesky(system.matrix(memory), fit_intercept)
     except LinAlgError:  # not positive definite
-        return system.solve(_by_eigenvalues, memory)
-    singular = solution.certificate.condition_estimate * len(Y) * EPS > 1.0
-    if singular and not solution.certificate.ok:  # the factor is noise
-        return system.solve(_by_eigenvalues, memory)
+        return system.solve(_by_eigenvalues(system.matrix(memory), fit_intercept))
+    solution = system.solve(factor)
+    if not solution.certificate.ok and factor.condition * len(Y) * EPS > 1.0:  # it is noise
+        return system.solve(_by_eigenvalues(system.matrix(memory), fit_intercept))
     return solution
 
 
@@ -100,14 +103,27 @@ class _System(NamedTuple):
     fit_intercept: bool
     tolerance: float
 
-    def solve(self, factorise: Callable[[np.ndarray, bool], _Factor], memory: Any) -> Solution:
+    def matrix(self, memory: Any) -> np.ndarray:
+        """Return K + diag(ridge), to be written over."""
         A = fresh_array(self.K, memory)
         A[np.diag_indices_from(A)] += self.ridge
-        factor = factorise(A, self.fit_intercept)
+        return A
+
+    def solve(self, factor: _Factor) -> Solution:
         alpha, b = factor.solve(self.Y)
-        correction, db = factor.solve(self._residual(alpha, b))  # one step of refinement
+        residual = self.Y - b - (self.K @ alpha) - self.ridge[:, None] * alpha
+        correction, db = factor.solve(residual)  # one step of refinement
         alpha, b = alpha + correction, b + db
-        certificate = self._prove(alpha, b, factor.condition)
+        certificate = relative_residual(
+            self.K,
+            alpha,
+            b,
+            self.Y,
+            self.ridge,
+            condition=factor.condition,
+            tolerance=self.tolerance,
+            fit_intercept=self.fit_intercept,
+        )
         return Solution(alpha, _status(factor, certificate.ok), certificate, intercept=b)
 
     def refined_from_single(self, memory: Any) -> Solution | None:
@@ -123,28 +139,13 @@ class _System(NamedTuple):
         X, done = refine(system, np.array([lam]), factor, goal=GOAL * self.tolerance, steps=STEPS)
         if not done.all():
             return None
-        alpha = (X[0] * system.root).T
-        b = system.intercept(product(np.asfortranarray(alpha)).T)
-        certificate = self._prove(alpha, b, factor.condition(norm))
+        alpha, b, certificate = system.proved(
+            self.K, X[0], self.ridge, condition=factor.condition(norm), tolerance=self.tolerance
+        )
         if not certificate.ok:
             return None
         stats = {"factor": "float32"}
         return Solution(alpha, Status.OPTIMAL, certificate, intercept=b, stats=stats)
-
-    def _residual(self, alpha: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return self.Y - b - (self.K @ alpha) - self.ridge[:, None] * alpha
-
-    def _prove(self, alpha: np.ndarray, b: np.ndarray, condition: float) -> Certificate:
-        return relative_residual(
-            self.K,
-            alpha,
-            b,
-            self.Y,
-            self.ridge,
-            condition=condition,
-            tolerance=self.tolerance,
-            fit_intercept=self.fit_intercept,
-        )
 
 
 def _require_finite(values: np.ndarray) -> None:

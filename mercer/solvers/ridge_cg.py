@@ -6,7 +6,6 @@ import numpy as np
 
 from mercer._array import parse_memory, ranges
 from mercer._floats import EPS
-from mercer.certify import relative_residual
 from mercer.gram import Gram
 from mercer.result import Solution, Status
 from mercer.solvers._scaled import ScaledSystem
@@ -56,17 +55,8 @@ def solve_ridge_cg(
         run.solve()
     except KeyboardInterrupt:
         interrupted = True
-    alpha = run.X * system.root[:, None]
-    b = system.intercept((K @ alpha).T)
-    certificate = relative_residual(
-        K,
-        alpha,
-        b,
-        Y,
-        ridge,
-        condition=run.condition,
-        tolerance=tolerance,
-        fit_intercept=fit_intercept,
+    alpha, b, certificate = system.proved(
+        K, run.X.T, ridge, condition=run.condition, tolerance=tolerance
     )
     status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
     if interrupted and not certificate.ok:

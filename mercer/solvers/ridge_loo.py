@@ -11,10 +11,9 @@ import numpy as np
 
 from mercer._array import SMALL, format_bytes, parse_memory, ranges
 from mercer._floats import EPS
-from mercer.certify import relative_residual
 from mercer.gram import Gram, fresh_array
 from mercer.result import Solution, Status
-from mercer.solvers._dense_factors import EigenForm
+from mercer.solvers._factors import EigenForm
 from mercer.solvers._scaled import ScaledSystem, refine, scaled_matrix
 
 GRID = (1e-9, 10.0)  # of the largest eigenvalue: what is tried first
@@ -202,19 +201,11 @@ def _solve(
     lam = np.array([errors.best])
     factor = EigenForm(spectrum.values, spectrum.vectors, lam)
     X, _ = refine(system, lam, factor, goal=GOAL, steps=3)
-    alpha = (X[0] * system.root).T
-    b = system.intercept((K @ alpha).T)
     values = spectrum.own_values
     sizes = np.abs(values + errors.best)
-    certificate = relative_residual(
-        K,
-        alpha,
-        b,
-        system.Y,
-        errors.best / system.weight,
-        condition=float(sizes.max() / sizes.min()) if sizes.all() else np.inf,
-        tolerance=tolerance,
-        fit_intercept=system.unit is not None,
+    condition = float(sizes.max() / sizes.min()) if sizes.all() else np.inf
+    alpha, b, certificate = system.proved(
+        K, X[0], errors.best / system.weight, condition=condition, tolerance=tolerance
     )
     status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
     # the eigenvalue that was put in is as large as the entries that were rounded in centring

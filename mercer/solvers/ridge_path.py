@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.solvers import _lapack
-from mercer.solvers._band import BandForm
-from mercer.solvers._dense_factors import EigenForm
+from mercer.solvers._factors import BandForm, EigenForm
 from mercer.solvers._scaled import Factor, ScaledSystem, refine, scaled_matrix
 
 EIGEN_UP_TO = 300  # points; eigenvectors are the fastest factor below

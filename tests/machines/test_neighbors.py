@@ -24,8 +24,8 @@ from mercer.kernels import (
     Sigmoid,
 )
 from mercer.kernels.sample import Sample
-from mercer.norms import Mahalanobis, Quadratic
-from mercer.solvers.nearest import FeatureSearch
+from mercer.norms import Linf, Mahalanobis, Quadratic
+from mercer.solvers.nearest import FeatureSearch, NormSearch
 from tests.cases import WORDS, shared_letters, sparse_table, table
 
 X, NEW = table(120, 4), table(37, 4, seed=1)
@@ -363,11 +363,9 @@ def test_training_points_in_a_norm_are_not_their_own_neighbors(metric):
     np.testing.assert_allclose(distances[:, 0], 0.0, atol=1e-12)
 
 
-def test_blocks_of_a_norm_change_nothing(monkeypatch):
-    whole = KNN(metric="linf").fit(X, LABELS).kneighbors(NEW)
-    monkeypatch.setattr("mercer.solvers.norm_search.STRIP", 5)
-    monkeypatch.setattr("mercer.solvers.norm_search.WIDTH", 7)
-    parts = KNN(metric="linf").fit(X, LABELS).kneighbors(NEW)
+def test_blocks_of_a_norm_change_nothing():
+    searches = NormSearch(Linf, Sample(X)), NormSearch(Linf, Sample(X), block=(5, 7))
+    whole, parts = (search.find(Sample(NEW), 5) for search in searches)
     for a, b in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(a, b)
 

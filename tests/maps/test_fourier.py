@@ -9,7 +9,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from mercer import RandomFourier
 from mercer.kernels import RBF, Exponential, Laplacian, Linear
-from mercer.maps import _frequencies, fourier
+from mercer.maps import fourier
 from tests.cases import SAMPLES, sparse_table, table
 from tests.compare import refuses
 
@@ -92,7 +92,7 @@ def test_the_error_is_measured_against_what_was_promised(kernel):
 
 
 def test_a_broken_promise_is_admitted(monkeypatch):
-    monkeypatch.setitem(_frequencies.DRAWS, RBF, lambda gamma, h, d, *_: np.zeros((h, d)))
+    monkeypatch.setitem(fourier.DRAWS, RBF, lambda gamma, h, d, *_: np.zeros((h, d)))
     with pytest.warns(ConvergenceWarning, match="off by more than was promised"):
         RandomFourier(4000, kernel=RBF(gamma=1.0)).fit(X)
 
@@ -107,12 +107,10 @@ def test_every_kind_of_rows(rows):
     assert model.certificate_.ok
 
 
-def test_tiles_in_threads_give_the_same(monkeypatch):
+def test_tiles_in_threads_give_the_same():
     model = RandomFourier(40, random_state=0).fit(X)
     whole = model.transform(X)
-    monkeypatch.setattr(fourier, "TILE_VALUES", 60)
-    monkeypatch.setattr(fourier, "SERIAL", 0)
-    np.testing.assert_allclose(model.transform(X), whole, atol=1e-14)
+    np.testing.assert_allclose(model._features(X, tile=60, workers=2), whole, atol=1e-14)
     rows = sparse_table(30, 4)
     np.testing.assert_allclose(model.transform(rows), model.transform(rows.toarray()), atol=1e-14)
 

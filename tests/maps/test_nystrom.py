@@ -10,7 +10,7 @@ from sklearn.kernel_approximation import Nystroem
 from mercer import Nystrom
 from mercer.gram import gram
 from mercer.kernels import RBF, FromFunction, Linear, Sigmoid
-from mercer.maps._landmarks import RULES, choose_landmarks
+from mercer.maps.nystrom import RULES, choose_landmarks
 from tests import naive
 from tests.cases import KERNELS, SAMPLES, WORDS, shared_letters, table
 from tests.compare import refuses

@@ -7,7 +7,7 @@ import pytest
 
 from mercer import Status, check_solver, gram
 from mercer.kernels import RBF, Constant, Linear, Precomputed, Sigmoid
-from mercer.solvers import eigen, leading_eigenpairs
+from mercer.solvers import leading_eigenpairs
 from tests.cases import STORAGES, table
 
 X = table(30, 3)
@@ -15,16 +15,14 @@ K = RBF(gamma=0.5)(X)
 VALUES = np.linalg.eigvalsh(K)[::-1]
 
 
-@pytest.fixture(params=["LAPACK", "products"])
-def route(request, monkeypatch):
-    """Send small problems along each of the two routes."""
-    monkeypatch.setattr(eigen, "DENSE_UP_TO", 1000 if request.param == "LAPACK" else 0)
-    return request.param
+either_route = pytest.mark.parametrize("by_products", [False, True], ids=["LAPACK", "products"])
 
 
+@either_route
 @pytest.mark.parametrize("store", STORAGES.values(), ids=STORAGES.keys())
-def test_every_storage_gives_the_eigenpairs_by_either_route(store, route):
-    solution = check_solver(leading_eigenpairs, store(RBF(gamma=0.5), X), 3)
+def test_every_storage_gives_the_eigenpairs_by_either_route(store, by_products):
+    G = store(RBF(gamma=0.5), X)
+    solution = check_solver(leading_eigenpairs, G, 3, by_products=by_products)
     assert solution.status is Status.OPTIMAL
     np.testing.assert_allclose(solution.eigenvalues, VALUES[:3], rtol=1e-12)
     V = solution.value
@@ -50,20 +48,22 @@ def test_negative_eigenvalues_are_left_out():
     np.testing.assert_allclose(solution.eigenvalues, wanted[wanted > 1e-10], rtol=1e-9)
 
 
-def test_signs_are_the_same_by_either_route(monkeypatch):
+def test_signs_are_the_same_by_either_route():
     G = gram(RBF(gamma=0.5), X)
-    by_lapack = leading_eigenpairs(G, 3).value
-    monkeypatch.setattr(eigen, "DENSE_UP_TO", 0)
-    np.testing.assert_allclose(leading_eigenpairs(G, 3).value, by_lapack, atol=1e-10)
+    by_lapack = leading_eigenpairs(G, 3, by_products=False).value
+    by_products = leading_eigenpairs(G, 3, by_products=True).value
+    np.testing.assert_allclose(by_products, by_lapack, atol=1e-10)
     largest = by_lapack[np.abs(by_lapack).argmax(axis=0), np.arange(3)]
     assert (largest > 0).all()
 
 
+@either_route
 @pytest.mark.parametrize("kernel", [Constant(0.0), Constant(0.1), Linear()], ids=repr)
-def test_a_centred_matrix_that_is_zero_has_no_components(kernel, route):
+def test_a_centred_matrix_that_is_zero_has_no_components(kernel, by_products):
     # all rows equal: what is left after centring is rounding, and must not be called a component
     rows = np.full((30, 2), 0.1)
-    solution = check_solver(leading_eigenpairs, gram(kernel, rows).centered(), 2)
+    G = gram(kernel, rows).centered()
+    solution = check_solver(leading_eigenpairs, G, 2, by_products=by_products)
     assert solution.value.shape == (30, 0)
     assert solution.status is Status.OPTIMAL
 
@@ -75,8 +75,9 @@ def test_rounding_of_a_large_offset_is_no_component():
     assert solution.value.shape == (30, 3)
 
 
-def test_equal_eigenvalues_are_no_problem(route):
-    solution = leading_eigenpairs(gram(Precomputed(), np.eye(30)), 3)
+@either_route
+def test_equal_eigenvalues_are_no_problem(by_products):
+    solution = leading_eigenpairs(gram(Precomputed(), np.eye(30)), 3, by_products=by_products)
     np.testing.assert_allclose(solution.eigenvalues, 1.0)
     assert solution.status is Status.OPTIMAL
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.solvers import euclidean
-from mercer.solvers.euclidean import find_nearest, lower_bounds
+from mercer.solvers.euclidean import find_nearest, lower_bounds, tree_is_faster
 from tests.cases import table
 
 
@@ -19,9 +18,9 @@ def brute(X, Y, k):
     return np.take_along_axis(D, order, axis=1), order
 
 
-def search(X, Y, k):
+def search(X, Y, k, **options):
     best, index = np.full((len(X), k), np.inf), np.full((len(X), k), len(Y))
-    find_nearest(X, Y, best, index)
+    find_nearest(X, Y, best, index, **options)
     return best, index
 
 
@@ -61,24 +60,16 @@ def test_every_way_finds_the_nearest_and_settles_ties(tree, n, d, seed, ties):
     draw = (lambda m: rng.integers(0, 3, (m, d)) + 1e5) if ties else (lambda m: rng.random((m, d)))
     Y, X = draw(n), draw(11)
     k = int(rng.integers(1, n))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(euclidean, "tree_is_faster", lambda *_: tree)
-        patch.setattr(euclidean, "STRIP", 3)
-        patch.setattr(euclidean, "WIDTH", 5)
-        best, index = search(X, Y, k)
+    best, index = search(X, Y, k, tree=tree, block=(3, 5))
     wanted, order = brute(X, Y, k)
     np.testing.assert_array_equal(index, order)
     np.testing.assert_allclose(best, wanted, rtol=1e-13)
 
 
 @pytest.mark.parametrize("tree", [True, False])
-def test_threads_change_nothing(tree, monkeypatch):
+def test_threads_change_nothing(tree):
     X, Y = table(300, 3), table(700, 3, seed=1)
-    monkeypatch.setattr(euclidean, "tree_is_faster", lambda *_: tree)
-    one = search(X, Y, 4)
-    monkeypatch.setattr(euclidean, "SERIAL", 0)
-    monkeypatch.setattr(euclidean, "n_threads", lambda: 2)
-    two = search(X, Y, 4)
+    one, two = (search(X, Y, 4, tree=tree, workers=workers) for workers in (1, 2))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -93,7 +84,7 @@ def test_a_far_point_does_not_spoil_the_bounds_of_the_others():
 
 
 def test_a_tree_is_taken_where_columns_are_few():
-    assert euclidean.tree_is_faster(8000, 3, 5)
-    assert not euclidean.tree_is_faster(8000, 30, 5)
-    assert not euclidean.tree_is_faster(100, 2, 5)
-    assert not euclidean.tree_is_faster(8000, 3, 4000)
+    assert tree_is_faster(8000, 3, 5)
+    assert not tree_is_faster(8000, 30, 5)
+    assert not tree_is_faster(100, 2, 5)
+    assert not tree_is_faster(8000, 3, 4000)

@@ -13,7 +13,7 @@ from mercer.certify import fenchel_gap
 from mercer.kernels import RBF, Laplacian, Linear, Sigmoid
 from mercer.losses import Huber, Logistic, ScalarRisk, SoftmaxRisk, Squared, SquaredHinge
 from mercer.margin import MarginProblem
-from mercer.solvers import Limits, box, primal, solve_ridge
+from mercer.solvers import Limits, box, solve_ridge
 from mercer.solvers.box import solve_box
 from mercer.solvers.precondition import FixedOffset, FreeOffset, Guide, Woodbury, low_rank_factor
 from mercer.solvers.primal import solve_primal
@@ -94,11 +94,11 @@ def test_squared_error_is_one_linear_system(free):
 @pytest.mark.parametrize("storage", ["dense", "cached", "blocked"])
 @pytest.mark.parametrize("rank", [3, 12])
 @every_risk
-def test_a_coarse_copy_of_the_matrix_only_costs_steps(risk, storage, rank, monkeypatch):
+def test_a_coarse_copy_of_the_matrix_only_costs_steps(risk, storage, rank):
     wanted = solve_primal(K, risk, 0.05)
-    monkeypatch.setattr(primal, "RANK", rank)
-    monkeypatch.setattr(primal, "SMALL", 0)  # what large problems do
-    found = solve_primal(gram(RBF(gamma=0.3), X, storage=storage), risk, 0.05, tol=1e-10)
+    G = gram(RBF(gamma=0.3), X, storage=storage)
+    # what large problems do
+    found = solve_primal(G, risk, 0.05, tol=1e-10, guide=Guide.of(G, rank), exact_up_to=0)
     assert found.certificate.ok
     np.testing.assert_allclose(found.value, wanted.value, atol=1e-4)
 

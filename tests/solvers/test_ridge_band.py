@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.solvers import _lapack
-from mercer.solvers._band import BandForm
+from mercer.solvers._factors import BandForm
 from tests.cases import table
 
 LAMS = np.array([0.1, 1.0, 10.0])

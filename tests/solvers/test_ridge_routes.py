@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn import kernel_ridge
 
 from mercer import KernelRidge, Status, check_solver, gram
 from mercer.kernels import RBF, Laplacian, Linear, Precomputed, Sigmoid
-from mercer.solvers import ridge as ridge_module
 from mercer.solvers import solve_ridge
 from mercer.solvers.pivoted import randomly_pivoted_cholesky
 from mercer.solvers.ridge_cg import solve_ridge_cg
@@ -31,25 +32,21 @@ def agree(solution, wanted, K):
 
 
 # ---------------------------------------------------------------- float32 and refinement
-@pytest.fixture
-def single_from_here(monkeypatch):
-    monkeypatch.setattr(ridge_module, "SINGLE_FROM", 1)
+solve_single = partial(solve_ridge, single_from=1)
 
 
 @kernels
 @offsets
 @pytest.mark.parametrize("lam", [1e-2, 1.0, 1e4])
-def test_a_single_precision_factor_gives_the_same(kernel, fit_intercept, lam, monkeypatch):
+def test_a_single_precision_factor_gives_the_same(kernel, fit_intercept, lam):
     K = gram(kernel, X)
     wanted = solve_ridge(K, Y, lam / WEIGHT, fit_intercept=fit_intercept)
-    monkeypatch.setattr(ridge_module, "SINGLE_FROM", 1)
-    solution = check_solver(solve_ridge, K, Y, lam / WEIGHT, fit_intercept=fit_intercept)
+    solution = check_solver(solve_single, K, Y, lam / WEIGHT, fit_intercept=fit_intercept)
     agree(solution, wanted, K)
 
 
-def test_the_single_precision_route_is_taken(single_from_here, monkeypatch):
-    monkeypatch.setattr(ridge_module, "_by_cholesky", None)  # the float64 route is not there
-    solution = solve_ridge(gram(RBF(gamma=0.3), X), Y, 0.1 / WEIGHT)
+def test_the_single_precision_route_is_taken():
+    solution = solve_single(gram(RBF(gamma=0.3), X), Y, 0.1 / WEIGHT)
     assert solution.status is Status.OPTIMAL
     assert solution.stats["factor"] == "float32"
 
@@ -63,39 +60,39 @@ def test_more_than_a_thousand_points_agree_with_scikit_learn():
     np.testing.assert_allclose(model.dual_coef_, reference.dual_coef_, atol=1e-7)
 
 
-def test_where_single_precision_is_too_coarse_double_takes_over(single_from_here):
+def test_where_single_precision_is_too_coarse_double_takes_over():
     K = gram(RBF(gamma=0.01), X)
-    solution = check_solver(solve_ridge, K, Y, np.full(N, 1e-8))
+    solution = check_solver(solve_single, K, Y, np.full(N, 1e-8))
     assert solution.certificate.ok
     assert solution.certificate.condition_estimate > 1e9
 
 
-def test_single_precision_of_an_indefinite_kernel(single_from_here):
-    solution = solve_ridge(gram(Sigmoid(scale=2.0, bias=-1.0), X), Y, np.full(N, 0.1))
+def test_single_precision_of_an_indefinite_kernel():
+    solution = solve_single(gram(Sigmoid(scale=2.0, bias=-1.0), X), Y, np.full(N, 0.1))
     assert solution.status is Status.INDEFINITE
 
 
-def test_single_precision_of_a_precomputed_matrix_in_any_order(single_from_here):
+def test_single_precision_of_a_precomputed_matrix_in_any_order():
     K = RBF(gamma=0.3)(X)
     wanted = solve_ridge(gram(RBF(gamma=0.3), X), Y, np.ones(N))
     for given in (K, np.asfortranarray(K), np.repeat(K, 2, axis=1)[:, ::2]):
-        agree(solve_ridge(gram(Precomputed(), given), Y, np.ones(N)), wanted, K)
+        agree(solve_single(gram(Precomputed(), given), Y, np.ones(N)), wanted, K)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_single_precision_refuses_what_is_not_finite(single_from_here, fit_intercept):
+def test_single_precision_refuses_what_is_not_finite(fit_intercept):
     K = np.eye(N)
     K[3, 5] = K[5, 3] = np.inf
     G = gram(RBF(), X)
     G._K = K
     with pytest.raises(ValueError, match="not finite: the kernel overflows on X"):
-        solve_ridge(G, Y, np.ones(N), fit_intercept=fit_intercept)
+        solve_single(G, Y, np.ones(N), fit_intercept=fit_intercept)
 
 
 @pytest.mark.parametrize("scale", [1e-40, 1e40])
-def test_kernels_of_any_size_fit_into_single_precision(single_from_here, scale):
+def test_kernels_of_any_size_fit_into_single_precision(scale):
     K = gram(scale * RBF(gamma=0.3), X)
-    solution = solve_ridge(K, Y, np.full(N, scale))
+    solution = solve_single(K, Y, np.full(N, scale))
     agree(solution, solve_ridge(gram(RBF(gamma=0.3), X), Y, np.ones(N)), np.zeros((N, N)))
 
 

@@ -13,7 +13,6 @@ from scipy.sparse.linalg import aslinearoperator
 from mercer import Status, gram
 from mercer.kernels import RBF, Linear, Polynomial, Sigmoid
 from mercer.solvers import (
-    gram_eigen,
     leading_centered_eigenpairs,
     leading_eigenpairs,
     pencil_eigenpairs,
@@ -209,9 +208,8 @@ def test_the_lower_end_of_an_indefinite_matrix_is_reported():
     np.testing.assert_allclose(by_products.negative, [lowest], rtol=0.05)
 
 
-def test_a_start_from_few_distinct_points_is_completed(monkeypatch):
-    monkeypatch.setattr(gram_eigen, "SAMPLE", 50)
+def test_a_start_from_few_distinct_points_is_completed():
     rows = np.repeat(table(3, 2), 300, axis=0)
-    solution, _ = leading_centered_eigenpairs(*both(Linear(), rows), 4)
+    solution, _ = leading_centered_eigenpairs(*both(Linear(), rows), 4, sample=50)
     wanted = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) ** 2
     np.testing.assert_allclose(solution.eigenvalues, wanted, rtol=1e-9)  # no more than the rank
