@@ -60,6 +60,7 @@ default="nearest_neighbors"
     True
     """
 
+    accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT],
         "n_neighbors": NEIGHBOURS,
