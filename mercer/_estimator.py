@@ -156,6 +156,17 @@ class KernelEstimator(ProvedEstimator):
     def _given_kernel(self) -> Kernel:
         return as_kernel(self.kernel)
 
+    @property
+    def _pairwise(self) -> bool:
+        return any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
+
+    def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
+        """Return the sample of kept rows; of a precomputed kernel only their numbers matter."""
+        if not self._pairwise:
+            return Sample(data)
+        whole = np.broadcast_to(np.float64(0.0), (n, n))  # no memory: only its shape is looked at
+        return Sample(whole[: len(index)], Sample(whole), index)
+
     def _new_rows(self, X: Any) -> Sample:
         """Check new rows against the fitted ones."""
         check_is_fitted(self)

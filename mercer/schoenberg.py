@@ -26,8 +26,6 @@ __all__ = [
     "gaussian",
 ]
 
-_POSITIVE = [Interval(Real, 0, None, closed="neither")]
-
 
 class Transform(ParameterValue):
     """A Schoenberg transform Φ of squared distances, callable on an array of them.
@@ -66,7 +64,18 @@ class Identity(Transform):
         """Leave d as it is."""
 
 
-class Exponential(Transform):
+class _WithUnit(Transform):
+    """A transform whose shape is fixed up to the unit a > 0 of squared distances."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "a": [Interval(Real, 0, None, closed="neither")]
+    }
+
+    def __init__(self, a: float = 1.0):
+        self.a = a
+
+
+class Exponential(_WithUnit):
     """The transform Φ(d) = (1 − e^(−ad))/a: distances in the feature space of a Gaussian kernel.
 
     Parameters
@@ -81,11 +90,6 @@ class Exponential(Transform):
     array([0. , 0.5])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"a": _POSITIVE}
-
-    def __init__(self, a: float = 1.0):
-        self.a = a
-
     def apply(self, values: np.ndarray) -> None:
         """Write (1 − e^(−ad))/a over d; small d lose no digits."""
         values *= -self.a
@@ -93,7 +97,7 @@ class Exponential(Transform):
         values /= -self.a
 
 
-class Logarithm(Transform):
+class Logarithm(_WithUnit):
     """The transform Φ(d) = ln(1 + d/a).
 
     Parameters
@@ -108,18 +112,13 @@ class Logarithm(Transform):
     array([0.    , 0.6931])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"a": _POSITIVE}
-
-    def __init__(self, a: float = 1.0):
-        self.a = a
-
     def apply(self, values: np.ndarray) -> None:
         """Write ln(1 + d/a) over d."""
         values /= self.a
         np.log1p(values, out=values)
 
 
-class Rational(Transform):
+class Rational(_WithUnit):
     """The transform Φ(d) = d/(a(a + d)).
 
     Parameters
@@ -133,11 +132,6 @@ class Rational(Transform):
     >>> schoenberg.Rational()([0.0, 1.0])
     array([0. , 0.5])
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"a": _POSITIVE}
-
-    def __init__(self, a: float = 1.0):
-        self.a = a
 
     def apply(self, values: np.ndarray) -> None:
         """Write d/(a(a + d)) over d."""

@@ -14,7 +14,6 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import AdaBoost
-from mercer.boosting import _stumps
 from mercer.boosting._stumps import SortedColumns, Stump
 from tests.cases import table, two_classes
 from tests.compare import refuses
@@ -86,12 +85,10 @@ def test_several_classes_are_voted_on_as_in_scikit_learn():
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_columns_in_threads_give_the_same_stump(k, monkeypatch):
+def test_columns_in_threads_give_the_same_stump(k):
     X, codes, w = sample_of(3, 60, 7, k)
     alone = SortedColumns(X, codes, k).best(w)
-    monkeypatch.setattr(_stumps, "LARGE", 0)
-    monkeypatch.setattr(_stumps, "n_threads", lambda: 3)
-    assert SortedColumns(X, codes, k).best(w) == alone
+    assert SortedColumns(X, codes, k, n_workers=3).best(w) == alone
 
 
 @pytest.mark.parametrize(

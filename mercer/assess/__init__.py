@@ -5,12 +5,10 @@ Scores over folds, sizes and parameters are in `mercer.select`: ``cross_validate
 """
 
 from mercer.assess.bootstrap import Interval
-from mercer.assess.calibration import Calibration
 from mercer.assess.classification import ClassificationEvaluation
-from mercer.assess.evaluate import evaluate
-from mercer.assess.gap import GeneralizationGap, generalization_gap
-from mercer.assess.ranking import Roc
+from mercer.assess.evaluate import GeneralizationGap, evaluate, generalization_gap
 from mercer.assess.regression import RegressionEvaluation
+from mercer.plot.records import Calibration, Roc
 
 __all__ = [
     "Calibration",

@@ -1,4 +1,4 @@
-"""Confidence intervals by drawing the rows again, each class by itself."""
+"""Confidence intervals by drawing the rows again, each class by itself, and tables of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import ranges
+from mercer.result import html_table, text_table
 
 BLOCK_VALUES = 2**20  # counts that are drawn together
 
@@ -32,12 +33,20 @@ class Resampling:
         How many samples are drawn, and what decides them.
     width : int, default=1
         How many values the statistic takes for one sample, if that is more than its cells.
+    block_values : int, default=2**20
+        How many values are drawn together.
     """
 
     def __init__(
-        self, strata: np.ndarray, sizes: np.ndarray, n_draws: int, seed: int, width: int = 1
+        self,
+        strata: np.ndarray,
+        sizes: np.ndarray,
+        n_draws: int,
+        seed: int,
+        width: int = 1,
+        block_values: int = BLOCK_VALUES,
     ):
-        self.height = max(1, BLOCK_VALUES // max(width, len(sizes)))
+        self.height = max(1, block_values // max(width, len(sizes)))
         self.groups = [np.flatnonzero(strata == s) for s in np.unique(strata)]
         self.sizes, self.n_draws, self.seed = sizes, n_draws, seed
 
@@ -52,6 +61,8 @@ class Resampling:
 
     def values(self, statistic: Callable[[np.ndarray], np.ndarray], weight: Any) -> np.ndarray:
         """Return the statistic of all samples; it takes weights of the cells, shape (b, n)."""
+        if self.n_draws == 0:
+            raise ValueError("n_bootstrap is 0: there are no samples to draw intervals from")
         return np.concatenate([statistic(counts * weight) for counts in self])
 
 
@@ -75,3 +86,55 @@ def percentiles(values: np.ndarray, level: float) -> Interval:
     if values.ndim == 1:
         return Interval(float(ends[0, 0]), float(ends[1, 0]))
     return Interval(ends[0], ends[1])
+
+
+# ---------------------------------------------------------------- for people
+class Tabulated:
+    """A result that prints as a table: a child has ``rows``, ``_about`` and ``_title``."""
+
+    _title = "evaluation"
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the table: a name and a text."""
+        raise NotImplementedError
+
+    def _about(self) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text_table(self._title, self.rows(), self._about())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, self.rows(), self._about())
+
+
+class Drawn(Tabulated):
+    """An evaluation whose figures have intervals: the rows in ``_answers`` are drawn again."""
+
+    _answers: Any
+
+    @property
+    def n_bootstrap(self) -> int:
+        """How many samples intervals are drawn from."""
+        return self._answers.n_bootstrap
+
+    def draws(self, name: str) -> np.ndarray:
+        """Return the values of a figure in the drawn samples, shape (n_bootstrap, …)."""
+        raise NotImplementedError
+
+    def _estimate(self, name: str, with_interval: bool) -> str:
+        """Return a value, with its 95 % interval where that is asked for."""
+        value = getattr(self, name)
+        if not with_interval or value != value:
+            return number(value)
+        return with_ends(value, percentiles(self.draws(name), 0.95))
+
+
+def number(value: Any) -> str:
+    """Return a short text for a rate or a count; what is undefined says so."""
+    return "0/0" if value != value else f"{float(value):.4g}"
+
+
+def with_ends(value: float, interval: Interval) -> str:
+    """Return a value and its interval."""
+    return f"{number(value)}  ({number(interval.low)} … {number(interval.high)})"

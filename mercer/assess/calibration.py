@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from mercer.assess.rates import ratio
-
-N_BINS = 10
-
-
-class Calibration(NamedTuple):
-    """Bins of equal width over [0, 1]; what an empty bin holds is NaN."""
-
-    edges: np.ndarray
-    weight: np.ndarray
-    predicted: np.ndarray
-    observed: np.ndarray
+from mercer.plot.records import N_BINS, Calibration, bin_of, ratio
 
 
 class Reliability:
@@ -25,24 +12,17 @@ class Reliability:
 
     def __init__(self, probability: np.ndarray, outcome: np.ndarray):
         self.probability, self.outcome = probability, outcome.astype(float)
-        self.edges = np.linspace(0.0, 1.0, N_BINS + 1)
-        bins = np.clip((probability * N_BINS).astype(np.intp), 0, N_BINS - 1)
-        self.member = np.eye(N_BINS)[bins]  # (n, bins)
+        self.member = np.eye(N_BINS)[bin_of(probability)]  # (n, bins)
 
     def bins(self, weight: np.ndarray) -> Calibration:
         """Return the reliability diagram for weights of shape (n,)."""
-        total, said, seen = self._sums(weight[None])
-        return Calibration(self.edges, total[0], ratio(said, total)[0], ratio(seen, total)[0])
+        return Calibration.of(self.probability, self.outcome, weight)
 
     def error(self, weight: np.ndarray) -> np.ndarray:
         """Return Σ |observed − predicted| over the bins, by their share; weights (b, n)."""
-        total, said, seen = self._sums(weight)
-        return ratio(np.abs(seen - said).sum(axis=1), total.sum(axis=1))
-
-    def _sums(self, weight: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return weights, probabilities and outcomes summed over each bin, shapes (b, bins)."""
         parts = (np.ones_like(self.probability), self.probability, self.outcome)
-        return tuple(weight @ (self.member * part[:, None]) for part in parts)
+        total, said, seen = (weight @ (self.member * part[:, None]) for part in parts)  # (b, bins)
+        return ratio(np.abs(seen - said).sum(axis=1), total.sum(axis=1))
 
 
 def squared_gaps(probability: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -2,27 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.assess import rates
-from mercer.assess._answers import Answers
-from mercer.assess._tables import estimate, number
-from mercer.assess.bootstrap import Interval, percentiles
-from mercer.assess.calibration import Calibration
-from mercer.assess.ranking import Roc
-from mercer.plot import assessment as pictures
-from mercer.result import html_table, text_table
+from mercer.assess.bootstrap import (
+    Drawn,
+    Interval,
+    Resampling,
+    number,
+    percentiles,
+)
+from mercer.assess.calibration import Reliability, are_probabilities, squared_gaps
+from mercer.assess.ranking import Ranking
+from mercer.plot import classes as pictures
+from mercer.plot._axes import row_of_axes
+from mercer.plot.records import Calibration, Confusion, Roc
 
 SHOWN_CLASSES = 12  # tables of more classes would not be read
 CHEAP_DRAWS = 1e7  # values drawn for an interval that is printed without being asked for
 
+Statistic = Callable[[np.ndarray], np.ndarray]
+
 
 @dataclass(frozen=True, eq=False)
-class ClassificationEvaluation:
+class Answers:
+    """True and predicted classes as numbers below ``n_labels``, scores of shape (n, 1 or K)."""
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    weight: np.ndarray
+    n_labels: int
+    positive: int | None
+    scores: np.ndarray | None
+    n_bootstrap: int
+    seed: int
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The weights, the largest about one."""
+        return rates.in_units(self.weight)
+
+    # ------------------------------------------------------------ the matrix
+    def confusion(self) -> np.ndarray:
+        """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
+        return Confusion.counted(self.truth, self.predicted, self.n_labels, self.weight)
+
+    @cached_property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distinct (cell of the matrix, weight), and how many rows each stands for."""
+        cell = self.truth * self.n_labels + self.predicted
+        found, sizes = np.unique(np.column_stack([cell, self.shares]), axis=0, return_counts=True)
+        return found[:, 0].astype(np.intp), found[:, 1], sizes
+
+    def draw_rates(self, rate: rates.Rate) -> np.ndarray:
+        """Return a rate of the matrix for all drawn samples."""
+        cells, weight, sizes = self._cells
+        K = self.n_labels
+        ones = np.ones(len(cells))
+        member = sp.csr_array((ones, cells, np.arange(len(cells) + 1)), (len(cells), K * K))
+        drawn = Resampling(cells // K, sizes, self.n_bootstrap, self.seed, K * K)
+        return drawn.values(lambda w: rate((w @ member).reshape(-1, K, K)), weight)
+
+    # ------------------------------------------------------------ scores
+    @property
+    def targets(self) -> np.ndarray:
+        """Which rows are of the class that a column of scores speaks of, shape (n, 1 or K)."""
+        if self.positive is not None:
+            return (self.truth == self.positive)[:, None]
+        return self.truth[:, None] == np.arange(self.n_labels)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the scores are probabilities."""
+        return self.scores is not None and are_probabilities(self.scores)
+
+    def rocs(self) -> tuple[Roc, ...]:
+        """Return the curve of each column of scores."""
+        assert self.scores is not None
+        columns = zip(self.scores.T, self.targets.T, strict=True)
+        return tuple(Roc.of(score, own, self.shares) for score, own in columns)
+
+    @cached_property
+    def score_statistics(self) -> dict[str, Statistic]:
+        """What is computed from the scores, by name, as functions of weights of shape (b, n)."""
+        if self.scores is None:
+            return {}
+        rankings = [Ranking(s, t) for s, t in zip(self.scores.T, self.targets.T, strict=True)]
+
+        def areas(w: np.ndarray) -> np.ndarray:
+            return np.column_stack([ranking.auc(w) for ranking in rankings])
+
+        found: dict[str, Statistic] = {"auc": lambda w: rates.mean_defined(areas(w))}
+        if self.positive is None:
+            found["auc_by_class"] = areas
+        if self.calibrated:
+            gaps = squared_gaps(self.scores, self.targets)
+            found["brier"] = lambda w: rates.ratio(w @ gaps, w.sum(axis=1))
+            found["ece"] = self.reliability.error
+        return found
+
+    @cached_property
+    def reliability(self) -> Reliability:
+        """Probabilities of the positive class, or of the class that has the largest."""
+        assert self.scores is not None
+        best = self.scores.argmax(axis=1)[:, None]
+        probability = np.take_along_axis(self.scores, best, axis=1)[:, 0]
+        return Reliability(probability, np.take_along_axis(self.targets, best, axis=1)[:, 0])
+
+    def draw_scores(self, name: str) -> np.ndarray:
+        """Return what is computed from the scores for all drawn samples."""
+        sizes = np.ones(len(self.truth), np.intp)
+        drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed)
+        return drawn.values(self.score_statistics[name], self.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationEvaluation(Drawn):
     """What `evaluate` says of predicted classes.
 
     Let n_κλ be the rows of class κ that were taken for λ. Recall is n_κκ / Σ_λ n_κλ, precision
@@ -132,8 +233,6 @@ class ClassificationEvaluation:
     def draws(self, name: str) -> np.ndarray:
         """Return the values of a rate in the drawn samples, shape (n_bootstrap, …)."""
         known = rates.table(self._answers.positive)
-        if self.n_bootstrap == 0:
-            raise ValueError("n_bootstrap is 0: there are no samples to draw intervals from")
         if name in known:
             return self._answers.draw_rates(known[name])
         if name not in self._answers.score_statistics:
@@ -141,21 +240,16 @@ class ClassificationEvaluation:
             raise ValueError(f"there is no interval of {name!r}; there are those of {names}")
         return self._answers.draw_scores(name)
 
-    @property
-    def n_bootstrap(self) -> int:
-        """How many samples intervals are drawn from."""
-        return self._answers.n_bootstrap
-
     # ------------------------------------------------------------ for people
     def rows(self) -> Iterator[tuple[str, str]]:
         """Yield the lines of the table: a name and a text."""
         costs = len(self.labels) ** 2 * self.n_bootstrap
         for name in ("accuracy", "uar", "macro_precision", "macro_f1", "mcc"):
-            yield name.replace("_", " "), estimate(self, name, 0 < costs <= CHEAP_DRAWS)
+            yield name.replace("_", " "), self._estimate(name, 0 < costs <= CHEAP_DRAWS)
         costs = self.n_rows * self.n_bootstrap * len(self.labels)
         for name in ("auc", "brier", "ece"):
             if getattr(self, name) is not None:
-                yield name, estimate(self, name, 0 < costs <= CHEAP_DRAWS)
+                yield name, self._estimate(name, 0 < costs <= CHEAP_DRAWS)
         if self.positive is not None:
             names = ("tpr", "fpr", "tnr", "fnr", "ppv", "npv")
             yield f"{self.positive}", ", ".join(f"{n} {number(getattr(self, n))}" for n in names)
@@ -173,12 +267,6 @@ class ClassificationEvaluation:
     def _about(self) -> str:
         return f"{self.n_rows} rows, {len(self.labels)} classes"
 
-    def __str__(self) -> str:
-        return text_table("evaluation", self.rows(), self._about())
-
-    def _repr_html_(self) -> str:
-        return html_table("evaluation", self.rows(), self._about())
-
     def plot(self, axes: Any = None) -> Any:
         """Draw the confusion matrix, and with scores the ROC curves and the calibration.
 
@@ -192,7 +280,7 @@ class ClassificationEvaluation:
         array of matplotlib Axes
         """
         count = 1 + (self.roc is not None) + (self.calibration is not None)
-        axes = pictures.row_of_axes(count, axes)
+        axes = row_of_axes(count, axes)
         pictures.confusion(self.confusion, self.labels, ax=axes[0])
         if self.roc is not None:
             pictures.roc(self._curves(), ax=axes[1])

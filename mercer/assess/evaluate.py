@@ -1,19 +1,25 @@
-"""One call for predictions of any kind."""
+"""One call for predictions of any kind, and one for how much worse a model does on new rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import check_weights
-from mercer.assess._answers import Answers
-from mercer.assess.classification import ClassificationEvaluation
+from mercer.assess.bootstrap import Interval, Tabulated, number, percentiles, with_ends
+from mercer.assess.classification import Answers, ClassificationEvaluation
 from mercer.assess.regression import RegressionEvaluation, Residuals
 
 LARGEST_LABEL = 2.0**53  # beyond, all floats are whole: that says nothing about classes
+
+Evaluation = ClassificationEvaluation | RegressionEvaluation
 
 
 def evaluate(
@@ -26,7 +32,7 @@ def evaluate(
     positive: Any = None,
     n_bootstrap: int = 1000,
     random_state: Any = 0,
-) -> ClassificationEvaluation | RegressionEvaluation:
+) -> Evaluation:
     """Say how good predictions are: rates, curves and calibration of classes, errors of numbers.
 
     Numbers that are not all whole, in y or in the prediction, are read as regression; all else is
@@ -117,6 +123,131 @@ def evaluate_classes(
     columns = _score_columns(scores, len(y), len(known), place)
     answers = Answers(truth, predicted, weight, len(known), place, columns, n_bootstrap, seed)
     return ClassificationEvaluation.of(known, answers)
+
+
+# ---------------------------------------------------------------- training and test
+@dataclass(frozen=True, eq=False)
+class GeneralizationGap(Tabulated):
+    """Training and test error of a model: what `generalization_gap` returns.
+
+    Attributes
+    ----------
+    loss : str
+        "zero-one" for classifiers (the share of wrong labels), "squared" for regressors.
+    train_error, test_error, gap : float
+        Mean losses, and test error − training error: what over-fitting makes large.
+    train, test : ClassificationEvaluation or RegressionEvaluation
+        All that can be said of either side.
+    """
+
+    _title = "generalization"
+
+    loss: str
+    train_error: float
+    test_error: float
+    train: Evaluation
+    test: Evaluation
+
+    @property
+    def gap(self) -> float:
+        """Test error − training error."""
+        return self.test_error - self.train_error
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return a confidence interval of the gap; both sides are drawn again."""
+        return percentiles(_drawn_error(self.test) - _drawn_error(self.train), level)
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the table: a name and a text."""
+        yield "training error", number(self.train_error)
+        yield "test error", number(self.test_error)
+        drawn = self.train.n_bootstrap > 0
+        yield "gap", with_ends(self.gap, self.interval()) if drawn else number(self.gap)
+
+    def _about(self) -> str:
+        return f"{self.loss} loss, {self.train.n_rows} and {self.test.n_rows} rows"
+
+
+def generalization_gap(
+    model: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    n_bootstrap: int = 1000,
+    random_state: Any = 0,
+) -> GeneralizationGap:
+    """Return the error of a fitted model on its training rows and on rows it has not seen.
+
+    The gap estimates E[L(Y, f(X))] − (1/N) Σ L(yᵢ, f(xᵢ)), with the zero-one loss for classifiers
+    and the squared loss for regressors. `mercer.learning_curve` shows it against the number of
+    rows, `mercer.validation_curve` against a parameter.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier or regressor.
+    X_train, y_train, X_test, y_test : rows and targets
+        What it was fitted to, and rows that it has not seen.
+    n_bootstrap : int, default=1000
+        How many samples are drawn for intervals.
+    random_state : int, RandomState instance or None, default=0
+        Decides the drawn samples.
+
+    Returns
+    -------
+    GeneralizationGap
+
+    Examples
+    --------
+    >>> from mercer import KNN
+    >>> from mercer.assess import generalization_gap
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> model = KNN(1).fit(X, y)
+    >>> generalization_gap(model, X, y, [[0.1], [2.9]], [0, 0]).gap
+    0.5
+    """
+    check_is_fitted(model)
+    rng, count = check_random_state(random_state), _count(n_bootstrap)
+    # seeds of their own: the sides are independent
+    seeds = rng.randint(2**31 - 1, size=2).tolist()
+    sides = zip((X_train, X_test), (y_train, y_test), seeds, strict=True)
+    train, test = (_assessed(model, X, _column(y, "y"), count, seed) for X, y, seed in sides)
+    loss = "zero-one" if isinstance(train, ClassificationEvaluation) else "squared"
+    return GeneralizationGap(loss, _error(train), _error(test), train, test)
+
+
+def _assessed(model: Any, X: Any, y: np.ndarray, n_bootstrap: int, seed: int) -> Evaluation:
+    prediction, weight = _column(model.predict(X), "prediction"), np.ones(len(y))
+    if len(prediction) != len(y):
+        raise ValueError(f"X and y must have the same rows; got {len(prediction)} and {len(y)}")
+    if not is_classifier(model):
+        return evaluate_numbers(y, prediction, weight, n_bootstrap, seed)
+    classes = np.asarray(model.classes_)
+    known = bool(np.isin(y, classes).all())
+    labels, scores = (classes, _scores(model, X, len(classes))) if known else (None, None)
+    return evaluate_classes(y, prediction, scores, labels, None, weight, n_bootstrap, seed)
+
+
+def _scores(model: Any, X: Any, n_classes: int) -> Any:
+    """Return probabilities or decision values with a column for each class, or None."""
+    for name in ("predict_proba", "decision_function"):
+        if hasattr(model, name):
+            values = np.asarray(getattr(model, name)(X))
+            fits = values.ndim == 2 and values.shape[1] == n_classes
+            return values if fits or (values.ndim == 1 and n_classes == 2) else None
+    return None
+
+
+def _error(side: Evaluation) -> float:
+    return 1.0 - side.accuracy if isinstance(side, ClassificationEvaluation) else side.rmse**2
+
+
+def _drawn_error(side: Evaluation) -> np.ndarray:
+    if isinstance(side, ClassificationEvaluation):
+        return 1.0 - side.draws("accuracy")
+    return side.draws("rmse") ** 2
 
 
 # ---------------------------------------------------------------- what was given

@@ -1,31 +1,10 @@
-"""How well scores rank the rows of a class above the others: ROC curve and the area under it."""
+"""How well scores rank the rows of a class above the others: the area under the ROC curve."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from mercer.assess.rates import ratio
-
-
-class Roc(NamedTuple):
-    """Rates of the rule "score ≥ threshold", for falling thresholds that begin at inf."""
-
-    fpr: np.ndarray
-    tpr: np.ndarray
-    thresholds: np.ndarray
-
-
-def roc_curve(score: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Roc:
-    """Return the curve with one point for each distinct score."""
-    order = np.argsort(-score, kind="stable")
-    score, weight, positive = score[order], weight[order], positive[order]
-    ends = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
-    alarms, hits = (
-        np.append(0.0, np.cumsum(weight * side)[ends]) for side in (~positive, positive)
-    )
-    return Roc(ratio(alarms, alarms[-1]), ratio(hits, hits[-1]), np.append(np.inf, score[ends]))
+from mercer.plot.records import ratio
 
 
 class Ranking:

@@ -6,19 +6,13 @@ A rate whose denominator is 0 is NaN. A mean over classes leaves out the classes
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from mercer._floats import TINY
+from mercer.plot.records import ratio
 
 Rate = Callable[[np.ndarray], np.ndarray]
-
-
-def ratio(part: Any, whole: Any) -> np.ndarray:
-    """Return part / whole, NaN where the whole is not positive."""
-    part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
-    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
 
 
 def in_units(values: np.ndarray) -> np.ndarray:

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.assess._tables import estimate, number
-from mercer.assess.bootstrap import Interval, Resampling, percentiles
-from mercer.assess.rates import ratio
-from mercer.plot import assessment as pictures
-from mercer.result import html_table, text_table
+from mercer.assess.bootstrap import (
+    Drawn,
+    Interval,
+    Resampling,
+    number,
+    percentiles,
+)
+from mercer.plot import numbers as pictures
+from mercer.plot._axes import row_of_axes
+from mercer.plot.records import ratio
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 CHEAP_DRAWS = 3e7  # values drawn for an interval that is printed without being asked for
@@ -68,7 +73,7 @@ class Residuals:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionEvaluation:
+class RegressionEvaluation(Drawn):
     """What `evaluate` says of predicted numbers.
 
     R² = 1 − Σ(y − p)² / Σ(y − ȳ)²; NaN if y is constant, and ``notes`` says so.
@@ -102,7 +107,7 @@ class RegressionEvaluation:
     residuals: np.ndarray
     n_rows: int
     notes: tuple[str, ...]
-    _rows: Residuals = field(repr=False)
+    _answers: Residuals = field(repr=False)
 
     @classmethod
     def of(cls, rows: Residuals, notes: tuple[str, ...] = ()) -> RegressionEvaluation:
@@ -119,18 +124,18 @@ class RegressionEvaluation:
             residuals=residuals,
             n_rows=len(rows.y),
             notes=notes,
-            _rows=rows,
+            _answers=rows,
         )
 
     @property
     def y(self) -> np.ndarray:
         """The targets, shape (n,)."""
-        return self._rows.y
+        return self._answers.y
 
     @property
     def prediction(self) -> np.ndarray:
         """What was predicted, shape (n,)."""
-        return self._rows.prediction
+        return self._answers.prediction
 
     def interval(self, name: str, level: float = 0.95) -> Interval:
         """Return a confidence interval of "r2", "rmse" or "mae".
@@ -144,31 +149,21 @@ class RegressionEvaluation:
         """Return the values of an error in the drawn samples, shape (n_bootstrap,)."""
         if name not in DRAWN:
             raise ValueError(f"there is no interval of {name!r}; there are those of {list(DRAWN)}")
-        if self.n_bootstrap == 0:
-            raise ValueError("n_bootstrap is 0: there are no samples to draw intervals from")
-        return self._rows.draw(name)
-
-    @property
-    def n_bootstrap(self) -> int:
-        """How many samples intervals are drawn from."""
-        return self._rows.n_bootstrap
+        return self._answers.draw(name)
 
     # ------------------------------------------------------------ for people
     def rows(self) -> Iterator[tuple[str, str]]:
         """Yield the lines of the table: a name and a text."""
         cheap = 0 < self.n_rows * self.n_bootstrap <= CHEAP_DRAWS
         for name in DRAWN:
-            yield name, estimate(self, name, cheap)
+            yield name, self._estimate(name, cheap)
         yield "max error", number(self.max_error)
         for share, value in self.residual_quantiles.items():
             yield f"residual, {share:.0%}", number(value)
         yield from (("note", note) for note in self.notes)
 
-    def __str__(self) -> str:
-        return text_table("evaluation", self.rows(), f"{self.n_rows} rows, numbers")
-
-    def _repr_html_(self) -> str:
-        return html_table("evaluation", self.rows(), f"{self.n_rows} rows, numbers")
+    def _about(self) -> str:
+        return f"{self.n_rows} rows, numbers"
 
     def plot(self, axes: Any = None) -> Any:
         """Draw targets against predictions, and the residuals.
@@ -182,7 +177,7 @@ class RegressionEvaluation:
         -------
         array of matplotlib Axes
         """
-        axes = pictures.row_of_axes(2, axes)
-        pictures.predictions(self._rows.prediction, self._rows.y, ax=axes[0])
-        pictures.residuals(self._rows.prediction, self.residuals, ax=axes[1])
+        axes = row_of_axes(2, axes)
+        pictures.predictions(self._answers.prediction, self._answers.y, ax=axes[0])
+        pictures.residuals(self._answers.prediction, self.residuals, ax=axes[1])
         return axes

@@ -2,9 +2,8 @@
 
 from mercer.bayes._em import em
 from mercer.bayes.classifier import GaussianBayes
-from mercer.bayes.gaussian import Gaussian
+from mercer.bayes.gaussian import Gaussian, NormalInverseWishart
 from mercer.bayes.mixture import GMM
-from mercer.bayes.prior import NormalInverseWishart
 from mercer.bayes.table import JointTable
 
 __all__ = ["GMM", "Gaussian", "GaussianBayes", "JointTable", "NormalInverseWishart", "em"]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from mercer._limits import Limits
 from mercer.result import Certificate, Solution, Status
 
 ROUNDING = 1e-9  # of a log-likelihood, relative to its size: such a fall is none
+
+
+@dataclass(frozen=True)
+class EMSolution(Solution):
+    """A solution that knows the log-likelihood of its parameters."""
+
+    log_likelihood: float = -np.inf
 
 
 def em(
@@ -25,7 +32,7 @@ def em(
     distance: Callable[[Any, Any], float] | None = None,
     time_limit: float | None = None,
     about: str = "EM",
-) -> Solution:
+) -> EMSolution:
     """Maximise a likelihood with hidden variables by steps that never lower it.
 
     θ ← argmax Q(θ; θ_old), where Q is the expected log-likelihood of all variables, those that are
@@ -57,9 +64,10 @@ def em(
     Returns
     -------
     Solution
-        ``value`` holds the parameters, ``stats`` the iterations, the certificate the likelihood
-        after each step (``steps``), their ``largest_fall`` and the gain of one more step, which is
-        computed afresh. A fall beyond rounding ends the run with the status ``FELL``.
+        ``value`` holds the parameters, ``log_likelihood`` theirs, ``stats`` the iterations, the
+        certificate the likelihood after each step (``steps``), their ``largest_fall`` and the gain
+        of one more step, which is computed afresh. A fall beyond rounding ends the run with the
+        status ``FELL``.
 
     Examples
     --------
@@ -80,14 +88,9 @@ def em(
     """
     _check(tol, max_iter)
     expect = e_step if log_likelihood is None else _with_likelihood(e_step, log_likelihood)
-    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     run = _Run(expect, m_step, start, tol)
-    run.go(max_iter, deadline)
-    certificate = _proof(run, distance, about)
-    status = run.status
-    if status is Status.OPTIMAL and not certificate.ok:
-        status = Status.INACCURATE
-    return Solution(run.theta, status, certificate, stats={"iterations": run.iterations})
+    run.go(Limits.of(max_iter, time_limit))
+    return _proved(run, distance, about)
 
 
 def _check(tol: float, max_iter: int) -> None:
@@ -115,11 +118,11 @@ class _Run:
     iterations: int = 0
     status: Status = Status.OPTIMAL
 
-    def go(self, max_iter: int, deadline: float) -> None:
+    def go(self, limits: Limits) -> None:
         """Step until a step gains nothing, or until a limit."""
         try:
             expected, value = self._expected(self.theta)
-            while not self._stopped(max_iter, deadline):
+            while (stopped := limits.stopped(self.iterations)) is None:
                 after = self.m_step(expected)
                 expected, value = self._expected(after)
                 self.iterations += 1
@@ -130,6 +133,7 @@ class _Run:
                 if gain <= self.tol + rounding(value):
                     return  # theta stays where it is: of it the gain is known
                 self.theta = after
+            self.status = stopped
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
 
@@ -140,20 +144,13 @@ class _Run:
         self.steps.append(float(value))
         return expected, float(value)
 
-    def _stopped(self, max_iter: int, deadline: float) -> bool:
-        if self.iterations >= max_iter:
-            self.status = Status.MAX_ITER
-        elif time.monotonic() > deadline:
-            self.status = Status.TIME_LIMIT
-        return not self.status.ok
-
 
 def rounding(value: float) -> float:
     """Return what is only rounding in a log-likelihood of this size."""
     return ROUNDING * max(1.0, abs(value))
 
 
-def _proof(run: _Run, distance: Callable[[Any, Any], float] | None, about: str) -> Certificate:
+def _proved(run: _Run, distance: Callable[[Any, Any], float] | None, about: str) -> EMSolution:
     """Take one more step from the returned parameters, afresh, and see what it brings."""
     expected, value = run.expect(run.theta)
     after = run.m_step(expected)
@@ -170,4 +167,9 @@ def _proof(run: _Run, distance: Callable[[Any, Any], float] | None, about: str) 
     }
     text = f"{about}: what one more step gains; a local optimum, no global guarantee"
     tolerance = run.tol + rounding(value)
-    return Certificate("gain of one more step", abs(gain), tolerance, text, parts)
+    proof = Certificate("gain of one more step", abs(gain), tolerance, text, parts)
+    status = run.status
+    if status is Status.OPTIMAL and not proof.ok:
+        status = Status.INACCURATE
+    stats = {"iterations": run.iterations}
+    return EMSolution(run.theta, status, proof, stats=stats, log_likelihood=float(value))

@@ -1,32 +1,122 @@
-"""The Bayes classifier for Gaussian classes: naive, of limited order, linear and quadratic."""
+"""The Bayes rule, and its classifier of Gaussian classes: naive, linear, quadratic and between."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, check_weights
+from mercer._estimator import ProvedEstimator, check_weights, class_codes
 from mercer._sklearn import Interval, StrOptions
-from mercer.bayes._covariances import (
-    FLOOR,
-    Moments,
+from mercer.bayes._moments import (
+    LOG_2PI,
+    NOISE,
+    ClassRows,
     covariance_of,
+    deviations,
     is_full,
     log_volume,
+    squares_of_bands,
+    weighted_mean,
     whiten,
 )
-from mercer.bayes._density_loops import squares_of_bands
-from mercer.bayes._rule import BayesRule
-from mercer.bayes._units import NOISE, deviations, weighted_mean
 from mercer.result import Certificate, Solution, Status
 
 TOLERANCE = 1e-8
 BLOCK = 2**16  # numbers of new rows that are whitened at once: what the nearer caches hold
-LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class BayesRule(ClassifierMixin):
+    """A classifier with any loss matrix and a reject option; a child computes ``_log_joint``."""
+
+    loss: Any
+    priors: Any
+    reject: float | None
+    reject_label: Any
+    classes_: np.ndarray
+    priors_: np.ndarray
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        """Return log π_c p(x | c), shape (m, C), of unchecked rows."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return log π_c p(x | c), shape (m, C); of two classes the difference, shape (m,)."""
+        values = self._log_joint(X)
+        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return log p(c | x), shape (m, C)."""
+        return log_softmax(self._log_joint(X), axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return p(c | x), shape (m, C)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def log_density(self, X: Any) -> np.ndarray:
+        """Return log p(x | c), shape (m, C)."""
+        values = self._log_joint(X)
+        return values - np.log(self.priors_)
+
+    def expected_loss(self, X: Any) -> np.ndarray:
+        """Return what each decision is expected to cost, shape (m, C)."""
+        P = self.predict_proba(X)
+        loss = self._loss_matrix()
+        return 1.0 - P if loss is None else P @ loss
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the decision of least expected loss for each row, or that it is rejected."""
+        if self.loss is None and self.reject is None:
+            best = self._log_joint(X).argmax(axis=1)  # which checks that there is a fit
+            return self.classes_[best]
+        costs = self.expected_loss(X)
+        best = costs.argmin(axis=1)
+        if self.reject is None:
+            return self.classes_[best]
+        best[costs.min(axis=1) > self.reject] = len(self.classes_)
+        return np.append(self.classes_, self._reject_value())[best]
+
+    # ------------------------------------------------------------ parameters
+    def _given_priors(self) -> np.ndarray:
+        priors = np.asarray(self.priors, dtype=np.float64)
+        count = len(self.classes_)
+        if priors.shape != (count,) or not (priors > 0).all() or abs(priors.sum() - 1.0) > 1e-6:
+            raise ValueError(
+                f"priors must be {count} positive numbers with sum 1, one for each class; "
+                f"got {self.priors!r}"
+            )
+        return priors / priors.sum()
+
+    def _loss_matrix(self) -> np.ndarray | None:
+        if self.loss is None:
+            return None
+        loss, count = np.asarray(self.loss, dtype=np.float64), len(self.classes_)
+        if loss.shape != (count, count) or not np.isfinite(loss).all():
+            raise ValueError(
+                f"loss must be {count} × {count} finite numbers, a row for each true class and a "
+                f"column for each decision; got shape {loss.shape}"
+            )
+        return loss
+
+    def _reject_value(self) -> Any:
+        """Return the label of rejected rows."""
+        text = self.classes_.dtype.kind in "USO"
+        label = self.reject_label
+        if label is None:
+            label = "reject" if text else -1
+        if self.reject is not None and label in self.classes_.tolist():
+            raise ValueError(f"reject_label must not be a class; got {label!r}")
+        if self.reject is not None and isinstance(label, str) != text:
+            raise ValueError(
+                f"reject_label must be {'text' if text else 'a number'}, as the classes; got "
+                f"{label!r}"
+            )
+        return label
 
 
 class GaussianBayes(BayesRule, ProvedEstimator):
@@ -128,7 +218,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         weight = check_weights(sample_weight, len(X))
-        codes = self._codes_of(y, weight)
+        self.classes_, codes = class_codes(y, weight)
         X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         counts = np.bincount(codes, weight)
         self.priors_ = counts / counts.sum() if self.priors is None else self._given_priors()
@@ -136,7 +226,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         self._reject_value()
         rows = self._centre(X, codes, weight)
         parts = self._parts(rows, codes, weight, counts)
-        fits = [self._fitted(part) for part in parts]
+        fits = [part.factor(self._lags, self.shrinkage) for part in parts]
         self.factors_ = np.array([factor for factor, _ in fits])
         self.shrinkage_ = np.array([s for _, s in fits])
         self._accept(self._proved(X, codes, weight, counts))
@@ -163,7 +253,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
 
     def _parts(
         self, rows: np.ndarray, codes: np.ndarray, weight: np.ndarray, counts: np.ndarray
-    ) -> list[_Part]:
+    ) -> list[ClassRows]:
         """Return the rows of each covariance, and how many rows they count as."""
         if self.tied:
             members = [np.ones(len(codes), dtype=bool)]
@@ -178,7 +268,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
             )
         varies: Any = rows.any(axis=0)
         return [
-            _Part(rows[m], weight[m], float(n), _one_more_row(weight[m].sum(), varies))
+            ClassRows.of(rows[m], weight[m], float(n), varies)
             for m, n in zip(members, free, strict=True)
         ]
 
@@ -187,28 +277,6 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         d = len(self.scale_)
         return d - 1 if self.order is None else min(self.order, d - 1)
 
-    def _moments(self, part: _Part) -> Moments:
-        """Return the moments of rows; a class without variance gets the pooled variances."""
-        moments = Moments.of(part.rows, part.weight, part.divisor, self._lags)
-        moments = moments._replace(instead_of_zero=part.instead_of_zero)
-        return moments if part.rows.any() else moments.independent()
-
-    def _fitted(self, part: _Part) -> tuple[np.ndarray, float]:
-        """Return the factor of a covariance and by how much it was shrunk."""
-        moments = self._moments(part)
-        given = 0.0 if self.shrinkage in ("auto", None) else float(self.shrinkage)
-        factor = moments._replace(shrinkage=given).factor()
-        if factor is None and self.shrinkage == "auto":
-            given = moments.intensity(part.rows, part.weight)
-            factor = moments._replace(shrinkage=given).factor()
-        if factor is None:
-            raise ValueError(
-                f"a covariance is singular: {len(part.rows)} rows, {len(self.scale_)} columns, of "
-                f"which some determine others; use shrinkage='auto' or more than {given:g}, or a "
-                f"smaller order"
-            )
-        return factor, given
-
     def _proved(
         self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, counts: np.ndarray
     ) -> Solution:
@@ -216,7 +284,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         parts = self._parts(self._standard(X, codes), codes, weight, counts)
         drift = max(float(np.abs(p.weight @ p.rows).max()) / p.divisor for p in parts)
         misfits = [
-            self._moments(p)._replace(shrinkage=s).misfit(factor)
+            p.moments(self._lags)._replace(shrinkage=s).misfit(factor)
             for p, s, factor in zip(parts, self.shrinkage_, self.factors_, strict=True)
         ]
         about = f"Gaussian classes of order {self._lags} have the means and moments of the data"
@@ -279,20 +347,3 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         rows = np.subtract(X, center, dtype=np.float64)
         rows /= self.scale_
         return whiten(rows, self.factors_[number])
-
-
-class _Part(NamedTuple):
-    """The rows that share a covariance."""
-
-    rows: np.ndarray
-    weight: np.ndarray
-    divisor: float  # of their sum of squares
-    instead_of_zero: np.ndarray  # (d,), the variance of columns that have none
-
-
-def _one_more_row(n: float, varies: np.ndarray) -> np.ndarray:
-    """Return the variance of n equal values if one more row had the variance within all classes.
-
-    Where no class varies there is nothing to borrow.
-    """
-    return np.where(varies, 1.0 / (n + 1.0), FLOOR)

@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights
 from mercer._sklearn import Interval, StrOptions
-from mercer.bayes._m_step import Shape
-from mercer.bayes._mixture import Mixture, Rows, log_joint
-from mercer.bayes._search import Job, best_mixture
-from mercer.bayes._units import Units
+from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
+from mercer.bayes._mixture_search import MixtureTask, best_mixture
+from mercer.bayes._moments import Units
 
 CHUNK = 2**14  # new rows that are answered at once
 POSITIVE = [Interval(Integral, 1, None, closed="left")]
@@ -130,20 +129,20 @@ class GMM(DensityMixin, ProvedEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         weight = check_weights(sample_weight, len(X))
         used = weight > 0
-        job = self._job(X[used], weight[used], used)
-        solution = best_mixture(job, self._candidates(int(used.sum())), self._generator())
-        self._store(solution.value, job.units)
-        self.n_iter_ = solution.certificate.iterations
+        task = self._task(X[used], weight[used], used)
+        solution = best_mixture(task, self._candidates(int(used.sum())), self._generator())
+        self._store(solution.value, task.units)
+        self.n_iter_ = solution.stats["iterations"]
         self._accept(solution)
         return self
 
-    def _job(self, X: np.ndarray, weight: np.ndarray, used: np.ndarray) -> Job:
+    def _task(self, X: np.ndarray, weight: np.ndarray, used: np.ndarray) -> MixtureTask:
         units = Units.of(X, weight, common=self.covariance == "spherical")
         # in units of a power of two: sums of any weights are numbers, and nothing is rounded
-        return Job(
-            Rows(units.standard(X), np.ldexp(weight, -np.frexp(weight.max())[1])),
+        return MixtureTask(
+            HomogeneousRows(units.standard(X), np.ldexp(weight, -np.frexp(weight.max())[1])),
             units,
-            Shape(self.covariance, self.reg),
+            CovarianceFamily(self.covariance, self.reg),
             n_init=self.n_init,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -260,7 +259,7 @@ class GMM(DensityMixin, ProvedEstimator):
         return -2.0 * float(self.score_samples(X).sum()) + 2.0 * self._n_parameters()
 
     def _n_parameters(self) -> int:
-        return Shape(self.covariance, self.reg).n_parameters(*self.means_.shape)
+        return CovarianceFamily(self.covariance, self.reg).n_parameters(*self.means_.shape)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows; return them, ordered by component, and their components.

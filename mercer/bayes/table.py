@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-SUM = 1e-9  # by how much probabilities may miss 1
+SUM_TOLERANCE = 1e-9  # by how much probabilities may miss 1
 
 
 class JointTable:
@@ -137,7 +137,7 @@ class JointTable:
         values, chance = self._numbers(name)
         order = np.argsort(values, kind="stable")
         sums = np.cumsum(chance[order])
-        return float(values[order][np.searchsorted(sums, 0.5 - SUM)])
+        return float(values[order][np.searchsorted(sums, 0.5 - SUM_TOLERANCE)])
 
     def risk(self, name: str, decision: Any, loss: Callable[[Any, Any], float]) -> float:
         """Return the expectation of ``loss(outcome, decision)``."""
@@ -162,7 +162,7 @@ def _probabilities(table: Any) -> np.ndarray:
     if table.dtype.kind not in "biuf" or table.ndim == 0 or table.size == 0:
         raise ValueError(f"table must be an array of probabilities; got {table!r}")
     table = table.astype(np.float64)
-    if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1.0) > SUM:
+    if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1.0) > SUM_TOLERANCE:
         raise ValueError(
             f"table must hold probabilities ≥ 0 with sum 1; its minimum is {table.min()}, its sum "
             f"{table.sum()} (counts are for JointTable.from_counts)"

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, class_codes
 from mercer._floats import EPS
 from mercer._sklearn import Interval
-from mercer.boosting._stump_loops import add_votes, weigh_again
-from mercer.boosting._stumps import SortedColumns, Stump
+from mercer.boosting._stumps import SortedColumns, Stump, add_votes, weigh_again
 from mercer.result import Certificate, Solution, Status
 
 CHANCE = 1e-10  # an edge over chance of less is rounding

@@ -115,24 +115,13 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Learn to predict a column: tune, fit, test on held-out rows, write a model and a report."""
-    _one_of("--task", task, ("auto", "classify", "regress"))
     stem = data.name.split(".")[0]
-    options = {
-        "data": data,
-        "target": target,
-        "task": task,
-        "model": model,
-        "kernel": kernel,
-        "test_size": test_size,
-        "test": test,
-        "ignore": tuple(ignore or ()),
-        "time_limit": time_limit,
-        "seed": seed,
-        "save": None if no_save else save or Path(f"{stem}.mercer"),
-        "report": None if no_report else report or Path(f"{stem}.report.html"),
-    }
+    given = (data, target, task, model, kernel, test_size, test, tuple(ignore or ()), time_limit)
+    save = None if no_save else save or Path(f"{stem}.mercer")
+    report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
-    _run(command.fit, command.FitOptions(**options), screen=_screen(quiet, json))
+    options = command.FitOptions(*given, seed, save, report)
+    _run(command.fit, options, screen=_screen(quiet, json))
 
 
 @app.command(
@@ -168,7 +157,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Compare predictions with the truth: rates, intervals, and a report if asked for."""
-    _run(_command("evaluate").evaluate, model, data, target, report, screen=_screen(quiet, json))
+    _run(_command("saved").evaluate, model, data, target, report, screen=_screen(quiet, json))
 
 
 @app.command(
@@ -207,7 +196,7 @@ def embed(
 @app.command()
 def info(model: ModelFile, json: Json = False) -> None:
     """Say what a saved model is, how it was made and how good it was."""
-    _run(_command("info").info, model, screen=_screen(False, json))
+    _run(_command("saved").info, model, screen=_screen(False, json))
 
 
 @app.command()
@@ -238,11 +227,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Fit a model to the penguins that come with the library, and write its report."""
-    _run(_command("demo").demo, folder, screen=_screen(quiet, False))
-
-
-def _one_of(option: str, value: str, names: tuple[str, ...]) -> None:
-    _command("options").chosen(option, value, names)
+    _run(_command("fit").demo, folder, screen=_screen(quiet, False))
 
 
 def _run(command: Any, *given: Any, screen: Any) -> None:

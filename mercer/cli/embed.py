@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from mercer._sklearn import _safe_indexing
-from mercer.cli.encode import encoded
+from mercer._words import count
 from mercer.cli.errors import USAGE, CommandError
-from mercer.cli.expressions import kernel_from_text
-from mercer.cli.files import read, writable
-from mercer.cli.options import chosen
-from mercer.cli.screen import Screen, count
+from mercer.cli.files import encoded, read, writable
+from mercer.cli.options import chosen, kernel_from_text
+from mercer.cli.screen import Screen
 from mercer.datasets import write_table
 from mercer.report import Cloud, as_rows, embedding_page, environment, explain, write_text
 from mercer.spectral import (

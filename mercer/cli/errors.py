@@ -7,15 +7,7 @@ USAGE, DATA, MODEL, INTERRUPTED = 2, 3, 4, 130
 
 
 class CommandError(Exception):
-    """What went wrong and what to do, in one line.
-
-    Parameters
-    ----------
-    message : str
-        The line.
-    code : int
-        The exit code.
-    """
+    """What went wrong and what to do, in one line, and the exit code."""
 
     def __init__(self, message: str, code: int = DATA):
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Files in and out, with the errors that a person at the terminal needs."""
+"""Files in and out, tables as matrices, with the errors that a person at the terminal needs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ import scipy.sparse as sp
 
 from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
 from mercer.cli.options import chosen
+from mercer.cli.screen import Screen
 from mercer.datasets import Data, DataError, load_file, write_table
 from mercer.io import ModelFileError, inspect, load
+from mercer.tables import TableEncoder
 
 
 @contextmanager
@@ -66,6 +68,18 @@ def _has_decimal_comma(values: Iterable[Any]) -> bool:
     return bool(texts) and all(
         isinstance(text, str) and re.fullmatch(r"[-+]?\d+,\d+", text) for text in texts
     )
+
+
+def encoded(X: Any, screen: Screen) -> tuple[TableEncoder, Any]:
+    """Return a fitted encoder and the matrix of a table, and say what was done to its columns."""
+    with screen.step("columns", "encoding the columns") as said:
+        encoder = TableEncoder()
+        try:
+            Z = encoder.fit_transform(X)
+        except ValueError as error:  # one row, or no column that varies
+            raise CommandError(str(error)) from None
+        said += encoder.describe()
+    return encoder, Z
 
 
 def read_model(path: Path) -> tuple[Any, dict[str, Any]]:

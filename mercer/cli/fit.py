@@ -1,34 +1,38 @@
-"""``mercer fit``: from a file with a target column to a model, a table of scores and a report."""
+"""``mercer fit`` and ``demo``: from a file with a target to a model, scores and a report."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.pipeline import Pipeline
 
+from mercer._words import count, fixed, short
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
-from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
-from mercer.cli.learn import Learned, Learner, score_of
-from mercer.cli.options import chosen, seconds
+from mercer.cli.learn import Learned, Learner
+from mercer.cli.options import chosen, kernel_from_text, seconds
 from mercer.cli.problem import Problem, as_problem, learnable, split
 from mercer.cli.recipes import RECIPES
-from mercer.cli.scores import estimates, show
-from mercer.cli.screen import Screen, count
+from mercer.cli.screen import Screen, interval
+from mercer.datasets import load_penguins
 from mercer.io import save
-from mercer.linear import LogisticRegression, Ridge
 from mercer.report import Study, examine, render, write_text
+from mercer.report.sections.scores import verdict
 
-REPORT_SHARE = 0.15  # of the time for what the report computes
-LINEAR_SHARE = 0.1  # of the time for the linear model to compare with
-A_MOMENT = 2.0  # seconds that the scores and a fair rival need, however little time there is
+REPORT_SHARE = 0.25  # of the time for what the report computes, the models to compare with too
+LEAST_SECONDS = 2.0  # that the scores and a fair rival need, however little time there is
+LONGEST = 14  # characters of the name of a target or a class
+IN_UNITS = ("RMSE", "MAE")
+IN_WORDS = {"UAR": "mean recall (UAR)"}
+
+Estimates = Mapping[str, float]  # value, low, high
 
 
 @dataclass(frozen=True)
@@ -36,21 +40,22 @@ class FitOptions:
     """What was asked for on the command line."""
 
     data: Path
-    target: str | None
-    task: str
-    model: str
-    kernel: str
-    test_size: float
-    test: Path | None
-    ignore: tuple[str, ...]
-    time_limit: str
-    seed: int
-    save: Path | None
-    report: Path | None
+    target: str | None = None
+    task: str = "auto"
+    model: str = "auto"
+    kernel: str = "auto"
+    test_size: float = 0.2
+    test: Path | None = None
+    ignore: tuple[str, ...] = ()
+    time_limit: str = "60s"
+    seed: int = 0
+    save: Path | None = None
+    report: Path | None = None
 
 
 def fit(options: FitOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
+    chosen("--task", options.task, ["auto", "classify", "regress"])
     limit = seconds(options.time_limit)
     kernel = kernel_from_text("rbf" if options.kernel == "auto" else options.kernel)
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
@@ -117,25 +122,6 @@ def _suits(model: str, problem: Problem) -> None:
         )
 
 
-def _baseline(learn: Problem) -> dict[str, Any]:
-    """Return what does not look at the columns: the most frequent class, or the mean."""
-    rows = np.zeros((len(learn), 1))
-    if learn.task == "regress":
-        return {"always the mean": DummyRegressor().fit(rows, learn.y)}
-    labels, counts = np.unique(learn.y, return_counts=True)
-    name = f"always {str(labels[counts.argmax()])!r}"
-    return {name: DummyClassifier(strategy="prior").fit(rows, learn.y)}
-
-
-def _linear(learn: Problem, learned: Learned, limit: float | None) -> dict[str, Any]:
-    """Return a plain linear model of the same encoded columns."""
-    encoder = learned.model[0]
-    seconds = None if limit is None else max(LINEAR_SHARE * limit, A_MOMENT)
-    linear = LogisticRegression(time_limit=seconds) if learn.task == "classify" else Ridge()
-    linear.fit(encoder.transform(learn.X), learn.y)
-    return {"linear model": Pipeline([("encode", encoder), ("model", linear)])}
-
-
 def _examined(
     learned: Learned, learn: Problem, test: Problem, screen: Screen, limit: float | None
 ) -> tuple[Study, bool]:
@@ -159,22 +145,12 @@ def _looked_at(
 ) -> tuple[Study, bool]:
     try:
         if not learned.interrupted:
-            return _closely(learned, learn, test, limit, given), False
+            seconds = None if limit is None else max(REPORT_SHARE * limit, LEAST_SECONDS)
+            more: dict[str, Any] = {"train": (learn.X, learn.y), "time_limit": seconds}
+            return examine(learned.model, test.X, test.y, **more, **given), False
     except KeyboardInterrupt:
         given["words"] = (*given["words"], "interrupted: the scores only")
-    given |= {"rivals": _baseline(learn), "time_limit": A_MOMENT}
-    return examine(learned.model, test.X, test.y, **given), True
-
-
-def _closely(
-    learned: Learned, learn: Problem, test: Problem, limit: float | None, given: dict[str, Any]
-) -> Study:
-    rivals = _linear(learn, learned, limit) | _baseline(learn)
-    seconds = None if limit is None else max(REPORT_SHARE * limit, A_MOMENT)
-    train = (learn.X, learn.y)
-    return examine(
-        learned.model, test.X, test.y, train=train, rivals=rivals, time_limit=seconds, **given
-    )
+    return examine(learned.model, test.X, test.y, time_limit=LEAST_SECONDS, **given), True
 
 
 def _about(
@@ -195,7 +171,7 @@ def _about(
         "ignore": list(options.ignore),
         "model": learned.name,
         "parameters": {k: _plain(v) for k, v in learned.search.best_params_.items()},
-        "cross_validated": score_of(learned.search),
+        "cross_validated": float(learned.search.best_score_),
         "learned_rows": len(learn),
         "test_rows": int(study.evaluation.n_rows),
         "scores": estimates(study),
@@ -229,3 +205,62 @@ def _write(
     if report_to is not None:
         write_text(report_to, render(study))
         screen.say("report", f"{report_to}  (open it in a browser)")
+
+
+# ---------------------------------------------------------------- scores for people
+def estimates(study: Study) -> dict[str, dict[str, Any]]:
+    """Return the scores of the model and its rivals as plain values: by whom, by score."""
+    rivals = dict.fromkeys(name for score in study.scores for name in score.rivals)
+    found: dict[str, dict[str, Any]] = {"model": {s.name: vars(s.model) for s in study.scores}}
+    for name in rivals:
+        found[name] = {s.name: vars(s.rivals[name]) for s in study.scores if name in s.rivals}
+    return found
+
+
+def show(study: Study, model: str, target: str, screen: Screen) -> None:
+    """Print the table of scores, and in a sentence whether the model was worth its trouble."""
+    by_whom = estimates(study)
+    own = by_whom.pop("model")
+    screen.table(
+        ["", model, "95 % interval", *map(_heading, by_whom)],
+        [_row(name, own, list(by_whom.values()), _label(name, study, target)) for name in own],
+    )
+    screen.blank()
+    screen.say("verdict", verdict(study))
+
+
+def _heading(rival: str) -> str:
+    return short(rival, LONGEST + len("always ''"))
+
+
+def _row(
+    name: str, own: Mapping[str, Estimates], rivals: Sequence[Mapping[str, Estimates]], label: str
+) -> list[str]:
+    others = (fixed(rival[name]["value"]) if name in rival else "–" for rival in rivals)
+    return [label, fixed(own[name]["value"]), interval(own[name]), *others]
+
+
+def _label(name: str, study: Study, target: str) -> str:
+    if name in IN_UNITS:
+        return f"{name}, in units of {short(target, LONGEST)}"
+    if name == "F1":
+        return f"F1 of {short(study.evaluation.positive, LONGEST)!r}"
+    return IN_WORDS.get(name, name)
+
+
+# ---------------------------------------------------------------- the demonstration
+def demo(folder: Path | None, screen: Screen) -> int:
+    """Fit, test, prove and report on the penguins; return the exit code."""
+    folder = folder or Path(tempfile.mkdtemp(prefix="mercer-demo-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    options = FitOptions(
+        data=Path(str(load_penguins().path)),
+        target="species",
+        test_size=0.3,
+        time_limit="30s",
+        save=folder / "penguins.mercer",
+        report=folder / "penguins.report.html",
+    )
+    if screen.talks:
+        screen.console.print("[dim]$[/] mercer fit penguins.csv --target species --test-size 0.3")
+    return fit(options, screen)

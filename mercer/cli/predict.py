@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._words import count
 from mercer.cli.errors import MODEL, USAGE, CommandError
 from mercer.cli.files import predicted, read_model, said_in_one_line, writable, write_frames
 from mercer.cli.options import chosen
-from mercer.cli.screen import Screen, count
+from mercer.cli.screen import Screen
 from mercer.datasets import read_batches
 
 BLOCK = 20_000  # rows that are read, predicted and written at once

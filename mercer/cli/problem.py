@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from mercer._sklearn import _safe_indexing
+from mercer._words import called, count, percent
 from mercer.cli.errors import CommandError
-from mercer.cli.screen import count, percent
 from mercer.datasets import Data
-from mercer.report.wording import called
 
 FEW = 20  # whole numbers with at most so many values are taken as classes
 MANY = 100  # more classes than this are no classes, but names

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,20 +15,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mercer._words import duration, fixed
+
 NAME = 10  # columns for the name of a step
 LINES = 8  # of a step; the report has them all
 
 
 class Screen:
-    """The terminal, or silence.
-
-    Parameters
-    ----------
-    quiet : bool
-        Say nothing but errors.
-    as_json : bool
-        Print one JSON object at the end and nothing else.
-    """
+    """The terminal, or silence: ``quiet`` says nothing but errors, ``as_json`` one object."""
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False):
         self.quiet, self.as_json = quiet, as_json
@@ -138,18 +132,7 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, bool, type(None))) else str(value)
 
 
-def count(n: int, noun: str, many: str = "") -> str:
-    """Return "1 row" or "2,000 rows"."""
-    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
-
-
-def duration(seconds: float) -> str:
-    """Return "0.4 s", "12 s" or "3 min"."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def percent(value: float) -> str:
-    """Return a share for people."""
-    return f"{100 * value:.1f} %"
+def interval(estimate: Mapping[str, float]) -> str:
+    """Return the ends of an interval, or a dash where it has no length."""
+    low, high = fixed(estimate["low"]), fixed(estimate["high"])
+    return "–" if low == high else f"{low} … {high}"

@@ -1,9 +1,7 @@
 """Data: made up for a picture, shipped with the library, or read from a file."""
 
-from mercer.datasets.files.data import Data
-from mercer.datasets.files.errors import DataError
-from mercer.datasets.files.formats import FORMATS
-from mercer.datasets.files.tables import load_file, read_batches, write_table
+from mercer.datasets.files.data import Data, DataError
+from mercer.datasets.files.tables import FORMATS, load_file, read_batches, write_table
 from mercer.datasets.shipped import (
     load_breast_cancer,
     load_diabetes,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.datasets._random import check_noise, check_size, generator
+from mercer.datasets.toys import check_size, checked
 
 RATE = 8000
 """Samples a second."""
@@ -58,11 +58,7 @@ def make_cocktail_party(
     >>> np.allclose(X, S @ A.T)
     True
     """
-    n, noise, rng = (
-        check_size("n_samples", n_samples, 2),
-        check_noise(noise),
-        generator(random_state),
-    )
+    n, noise, rng = checked(n_samples, noise, random_state, least=2)
     k = check_size("n_sources", n_sources, 2)
     if k > len(_SOUNDS):
         raise ValueError(f"n_sources must be from 2 to {len(_SOUNDS)}; got {n_sources!r}")

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn import datasets
+from sklearn.utils import check_random_state
 
-from mercer.datasets._random import check_noise, check_size, generator, halves, shuffled
+from mercer._docstrings import described
+
+SHARED = {
+    "n_samples": "n_samples : int, default={n_samples}\n    Number of points.",
+    "noise": "noise : float, default={noise}\n    Standard deviation of each coordinate.",
+    "random_state": "random_state : int, Generator or None\n    Seed.",
+    "X": "X : ndarray of shape (n_samples, 2)\n    Points.",
+}
+"""Lines of the docstrings, by the name that stands for them there."""
 
 CENTRES = np.array([[0.0, 0.0], [2.0, 0.3], [1.1, 1.8]])
 """Where the three clusters lie."""
 
 
+@described(SHARED)
 def make_xor(
     n_samples: int = 200, *, noise: float = 0.25, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make four clouds at (±1, ±1); opposite corners have the same label.
+    """Make four equal clouds at (±1, ±1); opposite corners have the same label.
 
     x = c + noise · ε with c ∈ {−1, 1}², y = 1 if c₁c₂ < 0 and 0 otherwise. No straight line
     separates the labels; the function x₁x₂, and so a polynomial kernel of degree 2, does.
 
     Parameters
     ----------
-    n_samples : int, default=200
-        Number of points, shared out evenly over the corners.
-    noise : float, default=0.25
-        Standard deviation of each coordinate.
-    random_state : int, Generator or None
-        Seed.
+    [n_samples]
+    [noise]
+    [random_state]
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        Points.
+    [X]
     y : ndarray of shape (n_samples,)
         0 or 1.
 
@@ -44,17 +51,14 @@ def make_xor(
     >>> bool(((X[:, 0] * X[:, 1] < 0) == y).all())
     True
     """
-    n, noise, rng = (
-        check_size("n_samples", n_samples, 1),
-        check_noise(noise),
-        generator(random_state),
-    )
+    n, noise, rng = checked(n_samples, noise, random_state)
     corner = np.arange(n) % 4
     signs = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
-    X, y = shuffled(rng, signs[corner], corner % 2)
+    X, y = _shuffled(rng, signs[corner], corner % 2)
     return X + noise * rng.normal(size=(n, 2)), y
 
 
+@described(SHARED)
 def make_circles(
     n_samples: int = 400, *, factor: float = 0.35, noise: float = 0.05, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -65,19 +69,15 @@ def make_circles(
 
     Parameters
     ----------
-    n_samples : int, default=400
-        Number of points.
+    [n_samples]
     factor : float, default=0.35
         Radius of the inner ring, from 0 to below 1.
-    noise : float, default=0.05
-        Standard deviation of each coordinate.
-    random_state : int, Generator or None
-        Seed.
+    [noise]
+    [random_state]
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        Points.
+    [X]
     y : ndarray of shape (n_samples,)
         0 (outside) or 1 (inside).
 
@@ -88,13 +88,13 @@ def make_circles(
     >>> sorted(set((X**2).sum(axis=1).round(6).tolist()))
     [0.25, 1.0]
     """
-    n, noise = check_size("n_samples", n_samples, 1), check_noise(noise)
+    n, noise, rng = checked(n_samples, noise, random_state)
     if isinstance(factor, bool) or not 0 <= factor < 1:
         raise ValueError(f"factor must be a number from 0 to below 1; got {factor!r}")
-    seed = _seed(random_state)
-    return datasets.make_circles(n, factor=float(factor), noise=noise, random_state=seed)
+    return datasets.make_circles(n, factor=float(factor), noise=noise, random_state=_seed(rng))
 
 
+@described(SHARED)
 def make_moons(
     n_samples: int = 400, *, noise: float = 0.1, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -105,17 +105,13 @@ def make_moons(
 
     Parameters
     ----------
-    n_samples : int, default=400
-        Number of points.
-    noise : float, default=0.1
-        Standard deviation of each coordinate.
-    random_state : int, Generator or None
-        Seed.
+    [n_samples]
+    [noise]
+    [random_state]
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        Points.
+    [X]
     y : ndarray of shape (n_samples,)
         0 (upper moon) or 1 (lower moon).
 
@@ -125,10 +121,11 @@ def make_moons(
     >>> make_moons(100, random_state=0)[0].shape
     (100, 2)
     """
-    n, noise = check_size("n_samples", n_samples, 1), check_noise(noise)
-    return datasets.make_moons(n, noise=noise, random_state=_seed(random_state))
+    n, noise, rng = checked(n_samples, noise, random_state)
+    return datasets.make_moons(n, noise=noise, random_state=_seed(rng))
 
 
+@described(SHARED)
 def make_swiss_roll(
     n_samples: int = 1000, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -139,12 +136,9 @@ def make_swiss_roll(
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of points.
-    noise : float, default=0.0
-        Standard deviation of each coordinate.
-    random_state : int, Generator or None
-        Seed.
+    [n_samples]
+    [noise]
+    [random_state]
 
     Returns
     -------
@@ -161,10 +155,11 @@ def make_swiss_roll(
     >>> np.allclose(np.hypot(X[:, 0], X[:, 2]), t)
     True
     """
-    n, noise = check_size("n_samples", n_samples, 1), check_noise(noise)
-    return datasets.make_swiss_roll(n, noise=noise, random_state=_seed(random_state))
+    n, noise, rng = checked(n_samples, noise, random_state)
+    return datasets.make_swiss_roll(n, noise=noise, random_state=_seed(rng))
 
 
+@described(SHARED)
 def make_arc(
     n_samples: int = 200, *, noise: float = 0.05, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -175,17 +170,14 @@ def make_arc(
 
     Parameters
     ----------
-    n_samples : int, default=200
-        Number of points.
+    [n_samples]
     noise : float, default=0.05
         Standard deviation of the radius.
-    random_state : int, Generator or None
-        Seed.
+    [random_state]
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        Points.
+    [X]
     t : ndarray of shape (n_samples,)
         The angle, increasing.
 
@@ -196,37 +188,30 @@ def make_arc(
     >>> (X**2).sum(axis=1).round(12).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    n, noise, rng = (
-        check_size("n_samples", n_samples, 1),
-        check_noise(noise),
-        generator(random_state),
-    )
+    n, noise, rng = checked(n_samples, noise, random_state)
     t = np.sort(rng.uniform(0.1 * np.pi, 0.9 * np.pi, n))
     radius = 1.0 + noise * rng.normal(size=n)
     return radius[:, None] * np.column_stack([np.cos(t), np.sin(t)]), t
 
 
+@described(SHARED)
 def make_clusters(
     n_samples: int = 180, *, noise: float = 0.22, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make three round clusters in the plane, one after the other.
+    """Make three equal round clusters in the plane, one after the other.
 
     x = c_y + noise · ε with the centres c₀ = (0, 0), c₁ = (2, 0.3), c₂ = (1.1, 1.8). In order of
     their clusters, so that a Gram matrix shows three blocks.
 
     Parameters
     ----------
-    n_samples : int, default=180
-        Number of points, shared out evenly.
-    noise : float, default=0.22
-        Standard deviation of each coordinate.
-    random_state : int, Generator or None
-        Seed.
+    [n_samples]
+    [noise]
+    [random_state]
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        Points.
+    [X]
     y : ndarray of shape (n_samples,)
         0, 1 or 2, increasing.
 
@@ -236,36 +221,29 @@ def make_clusters(
     >>> make_clusters(6, noise=0.0)[1].tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    n, noise, rng = (
-        check_size("n_samples", n_samples, 1),
-        check_noise(noise),
-        generator(random_state),
-    )
+    n, noise, rng = checked(n_samples, noise, random_state)
     y = np.sort(np.arange(n) % len(CENTRES))
     return CENTRES[y] + noise * rng.normal(size=(n, 2)), y
 
 
+@described(SHARED)
 def make_banana(
     n_samples: int = 400, *, noise: float = 1.0, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make two classes shaped like bananas, each lying in the bend of the other.
+    """Make two equal classes shaped like bananas, each lying in the bend of the other.
 
     x = 5 (sin t, cos t) + noise · ε with t uniform on [π/8, 11π/8] (label 0), and
     x = 5 (sin t, cos t) − 3.75 (1, 1) + noise · ε with t uniform on [−7π/8, 3π/8] (label 1).
 
     Parameters
     ----------
-    n_samples : int, default=400
-        Number of points, half of them of each class.
-    noise : float, default=1.0
-        Standard deviation of each coordinate; the bananas have radius 5.
-    random_state : int, Generator or None
-        Seed.
+    [n_samples]
+    [noise]
+    [random_state]
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        Points.
+    [X]
     y : ndarray of shape (n_samples,)
         0 or 1.
 
@@ -277,17 +255,48 @@ def make_banana(
     >>> np.allclose(np.hypot(*X[y == 0].T), 5.0)
     True
     """
-    n, noise, rng = (
-        check_size("n_samples", n_samples, 1),
-        check_noise(noise),
-        generator(random_state),
-    )
-    (y,) = shuffled(rng, halves(n))
+    n, noise, rng = checked(n_samples, noise, random_state)
+    (y,) = _shuffled(rng, (np.arange(n) >= (n + 1) // 2).astype(np.int64))
     t = rng.uniform(np.where(y == 0, 0.125, -0.875), np.where(y == 0, 1.375, 0.375)) * np.pi
     arc = 5.0 * np.column_stack([np.sin(t), np.cos(t)]) - 3.75 * y[:, None]
     return arc + noise * rng.normal(size=(n, 2)), y
 
 
-def _seed(random_state: Any) -> int:
+# ---------------------------------------------------------------- what is asked for, and draws
+def check_size(name: str, value: Any, least: int) -> int:
+    """Return a whole number of at least ``least``, or say what was got."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+def _check_noise(noise: Any) -> float:
+    """Return a standard deviation, or say what was got."""
+    if isinstance(noise, bool) or not isinstance(noise, Real) or not 0 <= float(noise) < np.inf:
+        raise ValueError(f"noise must be a standard deviation, a number ≥ 0; got {noise!r}")
+    return float(noise)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """Return a generator from what scikit-learn takes for one."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def checked(
+    n_samples: Any, noise: Any, random_state: Any, least: int = 1
+) -> tuple[int, float, np.random.Generator]:
+    """Return the number of points, their noise and a generator, or say what is wrong."""
+    return check_size("n_samples", n_samples, least), _check_noise(noise), _generator(random_state)
+
+
+def _shuffled(rng: np.random.Generator, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return arrays in one new order."""
+    order = rng.permutation(len(arrays[0]))
+    return tuple(array[order] for array in arrays)
+
+
+def _seed(rng: np.random.Generator) -> int:
     """Return a seed for scikit-learn, which takes no Generator."""
-    return int(generator(random_state).integers(2**31 - 1))
+    return int(rng.integers(2**31 - 1))

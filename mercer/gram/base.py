@@ -12,6 +12,8 @@ from mercer._array import allocate, as_index, as_vector, ranges
 
 ALL = slice(None)
 ROW_BLOCK_VALUES = 2**22  # values of a block of rows that passes through memory at once
+COSTLY = 300  # operations for a value; one that costs more is computed only where it is needed
+SINGLE_RANGE = 1e20  # sums of larger values leave the range of float32
 
 
 class Gram(LinearOperator):
@@ -33,6 +35,11 @@ class Gram(LinearOperator):
 
     work: int = 1
     """About how many operations a value costs: 1 if it is stored."""
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether a value costs so much that only those needed should be computed."""
+        return self.work > COSTLY
 
     def __init__(self, shape: tuple[int, int], dtype: Any, symmetric: bool):
         super().__init__(np.dtype(dtype), shape)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._array import allocate, format_bytes, parse_memory
-from mercer.gram.base import Gram
-from mercer.gram.cached import CachedGram
-from mercer.gram.storages import BlockedGram, DenseGram, PrecomputedGram, TriangleGram
+from mercer.gram.base import COSTLY, SINGLE_RANGE, Gram
+from mercer.gram.storages import (
+    BlockedGram,
+    CachedGram,
+    DenseGram,
+    PrecomputedGram,
+    TriangleGram,
+)
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import TILE, fill_tiles
+from mercer.kernels.tiles import TILE, fill_tiles, work_per_value
 
-STORAGES = ("auto", "dense", "triangle", "cached", "blocked", "precomputed")
+MARGIN_WHOLE = 2500  # points of a margin machine whose values are all held, in float64
+ROWS_WHOLE = 1000  # points whose values are all held where only some rows are asked for
+ROWS_CACHED = 64  # rows that make a cache worth having
+TRIANGLE_ALWAYS = 2**28  # bytes of a triangle kept in any case: the next fit uses them again
+TRIANGLE_FROM = 100  # operations a value: if it costs more, a larger triangle is kept as well
 
 
 def gram(
@@ -23,21 +33,39 @@ def gram(
     Y: Any = None,
     *,
     storage: str = "auto",
+    purpose: str | None = None,
     memory: int | float | str | None = None,
     dtype: Any = None,
     groups: Any = None,
 ) -> Gram:
     """Return the Gram matrix K_ij = k(x_i, y_j) as an operator within a byte budget.
 
-    The storage "auto" is the first of these that fits:
+    The storage "auto" depends on what the matrix is for. A matrix that was `Precomputed` is used
+    as it is; of any other kernel the first that holds is taken.
 
-    1. "precomputed": the kernel is `Precomputed`; the matrix is used as it is;
-    2. "dense": all values fit into the budget;
-    3. "cached": a training matrix (Y is None) of which at least 64 rows fit (or no tile does);
+    Purpose None, or "direct", which asks for float64:
+
+    1. "dense": all values fit into the budget;
+    2. "cached": a training matrix (Y is None) of which at least 64 rows fit (or no tile does);
        products recompute tiles, rows are kept, least recently used out first;
-    4. "blocked": nothing is stored, tiles are recomputed by all cores.
+    3. "blocked": nothing is stored, tiles are recomputed by all cores.
 
-    On request there is "triangle": the upper triangle of a training matrix in tiles, for products.
+    Purpose "margin", the rows of some points again and again:
+
+    1. up to 2,500 points, or a kernel that runs Python code: as "direct";
+    2. else in float32, if its range is enough: "cached" where a value costs more than 300
+       operations (or no tile fits), "blocked" where it is cheaper to compute it again.
+
+    Purpose "rows", some rows in float64 that the solver keeps itself:
+
+    1. up to 1,000 points of a kernel that is compiled: as "direct";
+    2. "blocked"; where no tile fits "cached".
+
+    Purpose "products", many products with a few vectors, in float32:
+
+    1. "triangle", the tiles of the upper triangle: the kernel is symmetric, they fit into the
+       budget, and they are less than 256 MB or a value costs more than 100 operations;
+    2. "blocked".
 
     Parameters
     ----------
@@ -48,10 +76,12 @@ def gram(
         The points of the rows and of the columns; ``Y=None`` means ``Y = X``.
     storage : {"auto", "dense", "triangle", "cached", "blocked", "precomputed"}
         Where the values live.
+    purpose : {"direct", "margin", "rows", "products"} or None, default=None
+        What the matrix is for.
     memory : int, str or None, default=None
         The budget: bytes or a text such as "2GB". None is half of the memory that is free.
     dtype : float32, float64 or None, default=None
-        The precision of the values; None keeps that of the input.
+        The precision of the values; None is that of the purpose, and without one that of the input.
     groups : array of int, default=None
         Edges 0 = g₀ < g₁ < … = m of groups of columns that are asked for together (classes); the
         storage "cached" computes a row group by group.
@@ -64,21 +94,58 @@ def gram(
     >>> G @ np.ones(3)
     array([1., 1., 1.])
     """
-    if storage not in STORAGES:
-        raise ValueError(f"storage must be one of {STORAGES}; got {storage!r}")
+    _require_name(storage, ("auto", *STORAGES), "storage")
+    _require_name(purpose, tuple(LADDERS), "purpose")
     kernel = as_kernel(kernel)
     budget = parse_memory(memory)
     right = kernel.sample(X if Y is None else Y, "X" if Y is None else "Y")
     left = right if Y is None else kernel.sample(X, "X")
     kernel = kernel.bind(right)
     kernel.check_pair(left, right)
-    precision = _precision(dtype, left, right)
-    if storage == "auto":
-        storage = _choose(kernel, left, right, precision, budget)
-    return _BUILDERS[storage](kernel, left, right, precision, budget, groups)
+    precision = _precision(dtype, kernel, left, right, purpose)
+    request = Request(kernel, left, right, precision, budget, groups)
+    if storage == "auto" and isinstance(kernel, Precomputed):
+        storage = "precomputed"
+    elif storage == "auto":
+        storage = LADDERS[purpose](request)
+    return STORAGES[storage](request)
 
 
-def _precision(dtype: Any, X: Sample, Y: Sample) -> np.dtype:
+class Request(NamedTuple):
+    """What is asked for, checked."""
+
+    kernel: Kernel
+    X: Sample
+    Y: Sample
+    dtype: np.dtype
+    budget: int
+    groups: Any
+
+    @property
+    def row_bytes(self) -> int:
+        return len(self.Y) * self.dtype.itemsize
+
+    @property
+    def tile_bytes(self) -> int:
+        return min(len(self.X), TILE) * min(len(self.Y), TILE) * self.dtype.itemsize
+
+    @property
+    def triangle_bytes(self) -> int:
+        return TriangleGram.bytes_of(len(self.X), self.dtype.itemsize)
+
+    @property
+    def is_mirrored(self) -> bool:
+        return self.X is self.Y and self.kernel.symmetric
+
+
+def _require_name(value: Any, names: tuple[str | None, ...], what: str) -> None:
+    if value not in names:
+        raise ValueError(f"{what} must be one of {names}; got {value!r}")
+
+
+def _precision(dtype: Any, kernel: Kernel, X: Sample, Y: Sample, purpose: str | None) -> np.dtype:
+    if dtype is None and purpose is not None:
+        dtype = _precision_for(purpose, kernel, X)
     try:
         precision = np.result_type(X.dtype, Y.dtype) if dtype is None else np.dtype(dtype)
     except TypeError:  # no dtype at all
@@ -88,60 +155,94 @@ def _precision(dtype: Any, X: Sample, Y: Sample) -> np.dtype:
     return precision
 
 
-def _choose(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int) -> str:
+def _precision_for(purpose: str, kernel: Kernel, X: Sample) -> Any:
+    if purpose != "margin":
+        return np.float32 if purpose == "products" else np.float64
     if isinstance(kernel, Precomputed):
-        return "precomputed"
-    if len(X) * len(Y) * dtype.itemsize <= budget:
+        return None  # what is given is not copied
+    if _is_held_for_margin(kernel, X):
+        return np.float64
+    largest = float(kernel.diagonal_of(X, np.float64).max())
+    return np.float32 if largest < SINGLE_RANGE else np.float64
+
+
+def _is_held_for_margin(kernel: Kernel, X: Sample) -> bool:
+    return len(X) <= MARGIN_WHOLE or not kernel.releases_gil
+
+
+# -------------------------------------------------------------------- the ladders
+def _for_direct(r: Request) -> str:
+    if len(r.X) * r.row_bytes <= r.budget:
         return "dense"
-    rows_that_fit = budget // (len(Y) * dtype.itemsize)
-    tile = min(len(X), TILE) * min(len(Y), TILE) * dtype.itemsize
-    return "cached" if X is Y and (rows_that_fit >= 64 or tile > budget) else "blocked"
+    a_few_fit = r.budget // r.row_bytes >= ROWS_CACHED or r.tile_bytes > r.budget
+    return "cached" if r.X is r.Y and a_few_fit else "blocked"
 
 
-def _dense(kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any) -> Gram:
+def _for_margin(r: Request) -> str:
+    if _is_held_for_margin(r.kernel, r.X):
+        return _for_direct(r)
+    keep = work_per_value(r.X) > COSTLY or r.tile_bytes > r.budget
+    return "cached" if keep else "blocked"
+
+
+def _for_rows(r: Request) -> str:
+    if len(r.X) <= ROWS_WHOLE and r.kernel.releases_gil:
+        return _for_direct(r)
+    return "blocked" if r.tile_bytes <= r.budget else "cached"
+
+
+def _for_products(r: Request) -> str:
+    size = r.triangle_bytes
+    keep = size <= TRIANGLE_ALWAYS or work_per_value(r.X) > TRIANGLE_FROM
+    return "triangle" if r.is_mirrored and keep and size <= r.budget else "blocked"
+
+
+LADDERS: dict[str | None, Callable[[Request], str]] = {
+    None: _for_direct,
+    "direct": _for_direct,
+    "margin": _for_margin,
+    "rows": _for_rows,
+    "products": _for_products,
+}
+
+
+# -------------------------------------------------------------------- the storages
+def _dense(r: Request) -> Gram:
     try:
-        K = allocate((len(X), len(Y)), dtype, budget)
+        K = allocate((len(r.X), len(r.Y)), r.dtype, r.budget)
     except MemoryError as error:
         raise ValueError(f"memory is too small for storage='dense': {error}") from None
-    fill_tiles(kernel, X, Y, K)
-    return DenseGram(K, BlockedGram(kernel, X, Y, dtype))
+    fill_tiles(r.kernel, r.X, r.Y, K)
+    return DenseGram(K, BlockedGram(*r[:4]))
 
 
-def _triangle(
-    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
-) -> Gram:
-    if X is not Y or not kernel.symmetric:
+def _triangle(r: Request) -> Gram:
+    if not r.is_mirrored:
         raise ValueError(
             f"storage='triangle' is for a symmetric matrix: one sample (Y=None) and a symmetric "
-            f"kernel; got {kernel!r} and {'one sample' if X is Y else 'two samples'}"
+            f"kernel; got {r.kernel!r} and {'one sample' if r.X is r.Y else 'two samples'}"
         )
-    _require(TriangleGram.bytes_of(len(X), dtype.itemsize), budget, "the upper triangle")
-    return TriangleGram(BlockedGram(kernel, X, Y, dtype))
+    _require(r.triangle_bytes, r.budget, "the upper triangle")
+    return TriangleGram(BlockedGram(*r[:4]))
 
 
-def _cached(
-    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
-) -> Gram:
-    _require(len(Y) * dtype.itemsize, budget, "even one row")
-    return CachedGram(kernel, X, Y, dtype, budget, groups)
+def _cached(r: Request) -> Gram:
+    _require(r.row_bytes, r.budget, "even one row")
+    return CachedGram(*r)
 
 
-def _blocked(
-    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
-) -> Gram:
-    _require(min(len(X), TILE) * min(len(Y), TILE) * dtype.itemsize, budget, "even one block")
-    return BlockedGram(kernel, X, Y, dtype)
+def _blocked(r: Request) -> Gram:
+    _require(r.tile_bytes, r.budget, "even one block")
+    return BlockedGram(*r[:4])
 
 
-def _precomputed(
-    kernel: Kernel, X: Sample, Y: Sample, dtype: np.dtype, budget: int, groups: Any
-) -> Gram:
-    if not isinstance(kernel, Precomputed):
+def _precomputed(r: Request) -> Gram:
+    if not isinstance(r.kernel, Precomputed):
         raise ValueError(
             f"storage='precomputed' needs the kernel Precomputed() and its matrix as X; "
-            f"got {kernel!r}"
+            f"got {r.kernel!r}"
         )
-    return PrecomputedGram(X.rows(dtype)[:, Y.index], BlockedGram(kernel, X, Y, dtype))
+    return PrecomputedGram(r.X.rows(r.dtype)[:, r.Y.index], BlockedGram(*r[:4]))
 
 
 def _require(needed: int, budget: int, what: str) -> None:
@@ -152,7 +253,7 @@ def _require(needed: int, budget: int, what: str) -> None:
         )
 
 
-_BUILDERS = {
+STORAGES: dict[str, Callable[[Request], Gram]] = {
     "dense": _dense,
     "triangle": _triangle,
     "cached": _cached,

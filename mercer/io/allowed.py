@@ -1,4 +1,4 @@
-"""What a model file may name: classes, functions and types, and why these.
+"""What a model file may name: classes, functions and types, and why these; the error if not.
 
 A file holds names, never code, and a name is only ever looked up here. What is built from a name
 is built without calling it: an empty object that gets its attributes. So a class may stand here if
@@ -22,6 +22,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.norms import Norm
+
+
+class ModelFileError(ValueError):
+    """A model that cannot be saved, or a file that is not a model, is broken or not trusted."""
+
 
 MERCER = (
     "assess",

@@ -1,8 +1,13 @@
-"""The zip around a model: written whole or not at all, read with suspicion."""
+"""The zip around a model: written whole or not at all, read with suspicion.
+
+Its arrays are ``.npy`` members, written and read in pieces, with a digest on the way.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
 import re
 import secrets
@@ -13,16 +18,98 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 
-from mercer.io.arrays import read_array, write_array
-from mercer.io.errors import ModelFileError
+from mercer._array import ranges
+from mercer.io.allowed import ModelFileError
+from mercer.io.leaves import is_plain
 
 MANIFEST = "model.json"
-DEFLATED = 2**24
+MOST_DEFLATED = 2**24
 """Bytes of the manifest that are compressed at most. A longer one is stored as it is, so that no
 member of an honest file is much larger than the file, and no small file asks for much memory."""
 _ARRAY = re.compile(r"arrays/\d{3,9}\.npy")
 _ZIP, _PICKLE = b"PK\x03\x04", b"\x80"
+PIECE_BYTES = 2**22  # bytes at a time: within the cache, so that digest and copy read memory once
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+# ---------------------------------------------------------------- arrays
+class Digest:
+    """A file that computes the SHA-256 of all that goes through it."""
+
+    def __init__(self, file: Any):
+        self._file, self._hash, self.count = file, hashlib.sha256(), 0
+
+    def write(self, data: Any) -> None:
+        """Write bytes."""
+        self._hash.update(data)
+        self._file.write(data)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to ``size`` bytes."""
+        data = self._file.read(size)
+        self._hash.update(data)
+        self.count += len(data)
+        return data
+
+    def text(self) -> str:
+        """Return the digest of what went through so far."""
+        return self._hash.hexdigest()
+
+
+def write_array(file: Any, array: np.ndarray) -> str:
+    """Write an array with its order in memory; return the digest."""
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        array = np.ascontiguousarray(array)
+    out = Digest(file)
+    npy.write_array_header_1_0(out, npy.header_data_from_array_1_0(array))
+    content = _bytes(array)
+    for piece in ranges(len(content), PIECE_BYTES):
+        out.write(content[piece])
+    return out.text()
+
+
+def read_array(file: Any, size: int, digest: str, name: str) -> np.ndarray:
+    """Read an array of which all bytes, ``size`` of them, must be as they were written."""
+    source = Digest(file)
+    shape, fortran, dtype, header = _read_header(source, name)
+    if math.prod(shape) * dtype.itemsize != size - header:
+        raise ModelFileError(f"{name} has {size - header} bytes, but claims to be {shape} {dtype}")
+    array = np.empty(shape, dtype, order="F" if fortran else "C")
+    content = _bytes(array)
+    for piece in ranges(len(content), PIECE_BYTES):
+        _fill(content[piece], source, name)
+    if source.read(1) or source.text() != digest:
+        raise ModelFileError(f"{name} was altered after it was written; save the model again")
+    return array
+
+
+def _read_header(source: Digest, name: str) -> tuple[Any, bool, np.dtype, int]:
+    version = npy.read_magic(source)
+    if version not in _HEADERS:
+        raise ModelFileError(f"{name} is in version {version} of its format, which is not read")
+    shape, fortran, dtype = _HEADERS[version](source)
+    if not is_plain(dtype):
+        raise ModelFileError(f"{name} holds {dtype} values, which are not plain numbers or text")
+    return shape, fortran, dtype, source.count
+
+
+def _fill(content: np.ndarray, source: Digest, name: str) -> None:
+    done = 0
+    while done < len(content):
+        data = source.read(len(content) - done)
+        if not data:
+            raise ModelFileError(f"{name} ends too early")
+        content[done : done + len(data)] = np.frombuffer(data, np.uint8)
+        done += len(data)
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """Return the memory of a contiguous array as bytes."""
+    if array.nbytes == 0:
+        return np.empty(0, np.uint8)
+    return array.reshape(-1, order="A").view(np.uint8)
 
 
 def array_name(number: int) -> str:
@@ -52,7 +139,7 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: Sequence[np.ndar
         digests = [_write_member(archive, i, array) for i, array in enumerate(arrays)]
         text = json.dumps(manifest | {"arrays": digests}, separators=(",", ":")).encode()
         info = zipfile.ZipInfo(MANIFEST)  # the date is always 1980: equal models, equal files
-        short = len(text) <= DEFLATED
+        short = len(text) <= MOST_DEFLATED
         archive.writestr(info, text, zipfile.ZIP_DEFLATED if short else zipfile.ZIP_STORED)
 
 
@@ -118,7 +205,7 @@ def _check_sizes(infos: Any, size: int) -> None:
     for info in infos:
         deflated = info.filename == MANIFEST and info.compress_type == zipfile.ZIP_DEFLATED
         stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
-        if not (stored or (deflated and info.file_size <= DEFLATED)):
+        if not (stored or (deflated and info.file_size <= MOST_DEFLATED)):
             raise ModelFileError(f"{info.filename} is compressed in a way that no model is")
     if sum(info.compress_size for info in infos) > size:
         raise ModelFileError("the members claim to be larger than the file")

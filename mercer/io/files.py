@@ -14,8 +14,8 @@ import numpy as np
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
+from mercer.io.allowed import ModelFileError
 from mercer.io.archive import Archive, write_archive
-from mercer.io.errors import ModelFileError
 from mercer.io.tree import Writer, class_names, look_up, read_nodes
 
 FORMAT = 1

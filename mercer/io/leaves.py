@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.io.allowed import TYPES
-from mercer.io.errors import ModelFileError
-from mercer.io.names import class_name, function_name, known_function
+from mercer.io.allowed import TYPES, ModelFileError
+from mercer.io.objects import class_name, function_name, known_function
 
 NOT_A_LEAF = object()
 LONGEST_INT = 4000  # decimal digits that Python turns into an integer without objection

@@ -1,16 +1,135 @@
-"""Objects: a class that is looked up in a table, and attributes. Nothing is called."""
+"""Objects: a class that is looked up by its name, and attributes. Nothing is called.
+
+This is the only way from a name in a file to a class or a function, and back. A class of mercer is
+named by its folder and itself, ``mercer.machines.SVC``, whichever file of the folder it stands in;
+only where two of a folder share a name and neither is public, the file is named too. Whatever file
+a name says, the class is looked for in the whole folder: it may have moved since.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from enum import Enum
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
-from mercer.io.allowed import BASES, ONLY_NONE
-from mercer.io.errors import ModelFileError
-from mercer.io.names import class_name, is_record, known_class
+from mercer.io.allowed import (
+    BASES,
+    FUNCTIONS,
+    MERCER,
+    ONLY_NONE,
+    PLAIN_VALUES,
+    SCIKIT_LEARN,
+    ModelFileError,
+)
 from mercer.io.parts import Pieces
 
 
+# ---------------------------------------------------------------- from an object to its name
+def class_name(cls: type) -> str | None:
+    """Return the name of an allowed class, or None."""
+    package = _package_of(cls)
+    if package is None:
+        return None
+    own = cls.__qualname__
+    if getattr(package, own, None) is cls:
+        return f"{package.__name__}.{own}"
+    namesakes = _classes_of(package.__name__).get(own, [])
+    if cls not in namesakes:
+        return None
+    return f"{package.__name__ if len(namesakes) == 1 else cls.__module__}.{own}"
+
+
+def function_name(function: Any) -> str | None:
+    """Return the name of an allowed function, or None."""
+    name = getattr(function, "__name__", None)
+    for package, names in FUNCTIONS.items():
+        if name in names and getattr(sys.modules.get(package), str(name), None) is function:
+            return f"{package}.{name}"
+    return None
+
+
+def _package_of(cls: type) -> ModuleType | None:
+    """Return the package that an allowed class belongs to."""
+    for package in _beginnings(cls.__module__):
+        if package in _mercer_packages() and is_value(cls):
+            return sys.modules.get(package)
+        if cls.__name__ in SCIKIT_LEARN.get(package, ()):
+            module = sys.modules.get(package)
+            return module if getattr(module, cls.__name__, None) is cls else None
+    return None
+
+
+def _beginnings(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    return (".".join(parts[:i]) for i in range(len(parts), 0, -1))
+
+
+@cache
+def _mercer_packages() -> frozenset[str]:
+    return frozenset(f"mercer.{name}" for name in MERCER)
+
+
+def is_value(cls: type) -> bool:
+    """Return whether objects of a class of mercer are no more than their attributes."""
+    return (
+        issubclass(cls, (*BASES, Enum))
+        or is_dataclass(cls)
+        or is_record(cls)
+        or cls.__name__ in PLAIN_VALUES
+    )
+
+
+def is_record(cls: type) -> bool:
+    """Return whether a class is a named tuple."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+# ---------------------------------------------------------------- from a name to the object
+def known_class(name: str) -> type | None:
+    """Return the allowed class of this name, or None; only modules of the tables are imported."""
+    package, _, own = name.rpartition(".")
+    if own in SCIKIT_LEARN.get(package, ()):
+        return getattr(import_module(package), own, None)
+    part = ".".join(name.split(".")[:2])
+    found = _classes_of(part).get(own, []) if part in _mercer_packages() else []
+    return found[0] if len(found) == 1 else next((c for c in found if class_name(c) == name), None)
+
+
+def known_function(name: str) -> Callable[..., Any] | None:
+    """Return the allowed function of this name, or None."""
+    package, _, own = name.rpartition(".")
+    known = own in FUNCTIONS.get(package, ())
+    return getattr(import_module(package), own, None) if known else None
+
+
+@cache
+def _classes_of(package: str) -> dict[str, list[type]]:
+    """Return the allowed classes that a part of mercer defines, by their own names."""
+    found: dict[str, list[type]] = {}
+    for module in _modules_of(package):
+        for name, value in vars(module).items():
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and name == value.__qualname__ and is_value(value):
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def _modules_of(package: str) -> list[ModuleType]:
+    if find_spec(package) is None:
+        return []
+    top = import_module(package)
+    inside = iter_modules(getattr(top, "__path__", ()), f"{package}.")
+    return [top, *(import_module(info.name) for info in inside)]
+
+
+# ---------------------------------------------------------------- writing
 def take_object(value: Any) -> Pieces | None:
     """Return the pieces of an object, or None if its class can't be saved."""
     name = saved_name(type(value))

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
-from mercer.io.errors import ModelFileError
+from mercer.io.allowed import ModelFileError
 
 
 class Pieces(NamedTuple):
@@ -30,9 +30,9 @@ class Pieces(NamedTuple):
 
 def take_apart(value: Any) -> Pieces | None:
     """Return the pieces of a container, or None if it is not one of the known kinds."""
-    kind = _KIND_OF.get(type(value))
-    if kind is not None:
-        return Pieces(kind, *_TAKE[kind](value))
+    name = _KIND_OF.get(type(value))
+    if name is not None and (take := _KINDS[name].take):
+        return Pieces(name, *take(value))
     if sp.issparse(value) and value.format in _SPARSE_PARTS:
         return _take_sparse(value)
     return None
@@ -40,9 +40,9 @@ def take_apart(value: Any) -> Pieces | None:
 
 def put_together(kind: str, head: Any, parts: list[Any]) -> Any:
     """Return the container that was taken apart."""
-    if kind not in _MAKE:
+    if kind not in _KINDS:
         raise ModelFileError(f"the model holds a value of the unknown kind {kind[:40]!r}")
-    return _MAKE[kind](head, parts)
+    return _KINDS[kind].make(head, parts)
 
 
 # ---------------------------------------------------------------- mappings and sequences
@@ -192,50 +192,35 @@ def _check_positions(state: dict[str, Any]) -> None:
         raise ModelFileError(f"the model has an impossible state of the random numbers {name}")
 
 
-# ---------------------------------------------------------------- the tables
-_KIND_OF: dict[type, str] = {
-    list: "list",
-    tuple: "tuple",
-    dict: "dict",
-    OrderedDict: "ordered",
-    Bunch: "bunch",
-    MappingProxyType: "proxy",
-    set: "set",
-    frozenset: "frozenset",
-    slice: "slice",
-    np.ma.MaskedArray: "masked",
-    np.random.RandomState: "random_state",
-    np.random.Generator: "generator",
-}
+# ---------------------------------------------------------------- the table
+class _Kind(NamedTuple):
+    """How values of a type are taken apart, to a head and parts, and put together again."""
 
-_TAKE: dict[str, Callable[[Any], tuple[Any, Sequence[Any]]]] = {
-    "list": lambda value: (None, value),
-    "tuple": lambda value: (None, value),
-    "dict": _interleaved,
-    "ordered": _interleaved,
-    "bunch": _interleaved,
-    "proxy": _interleaved,
-    "set": _in_fixed_order,
-    "frozenset": _in_fixed_order,
-    "slice": lambda value: (None, (value.start, value.stop, value.step)),
-    "masked": _take_masked,
-    "random_state": _take_random_state,
-    "generator": _take_generator,
-}
+    cls: type | None  # None: found in another way than by the type
+    take: Callable[[Any], tuple[Any, Sequence[Any]]] | None
+    make: Callable[[Any, list[Any]], Any]
 
-_MAKE: dict[str, Callable[[Any, list[Any]], Any]] = {
-    "list": lambda _, parts: parts,
-    "tuple": lambda _, parts: tuple(parts),
-    "dict": lambda _, parts: _mapping(parts),
-    "ordered": lambda _, parts: OrderedDict(_mapping(parts)),
-    "bunch": lambda _, parts: Bunch(**_mapping(parts)),
-    "proxy": lambda _, parts: MappingProxyType(_mapping(parts)),
-    "set": lambda _, parts: set(_members(parts)),
-    "frozenset": lambda _, parts: frozenset(_members(parts)),
-    "slice": _rebuild_slice,
-    "objects": _make_objects,
-    "masked": _make_masked,
-    "sparse": _make_sparse,
-    "random_state": _make_random_state,
-    "generator": _make_generator,
+
+def _as_it_is(value: Any) -> tuple[None, Any]:
+    return None, value
+
+
+_KINDS = {
+    "list": _Kind(list, _as_it_is, lambda _, parts: parts),
+    "tuple": _Kind(tuple, _as_it_is, lambda _, parts: tuple(parts)),
+    "dict": _Kind(dict, _interleaved, lambda _, parts: _mapping(parts)),
+    "ordered": _Kind(OrderedDict, _interleaved, lambda _, parts: OrderedDict(_mapping(parts))),
+    "bunch": _Kind(Bunch, _interleaved, lambda _, parts: Bunch(**_mapping(parts))),
+    "proxy": _Kind(
+        MappingProxyType, _interleaved, lambda _, parts: MappingProxyType(_mapping(parts))
+    ),
+    "set": _Kind(set, _in_fixed_order, lambda _, parts: set(_members(parts))),
+    "frozenset": _Kind(frozenset, _in_fixed_order, lambda _, parts: frozenset(_members(parts))),
+    "slice": _Kind(slice, lambda s: (None, (s.start, s.stop, s.step)), _rebuild_slice),
+    "masked": _Kind(np.ma.MaskedArray, _take_masked, _make_masked),
+    "random_state": _Kind(np.random.RandomState, _take_random_state, _make_random_state),
+    "generator": _Kind(np.random.Generator, _take_generator, _make_generator),
+    "objects": _Kind(None, None, _make_objects),
+    "sparse": _Kind(None, None, _make_sparse),
 }
+_KIND_OF = {kind.cls: name for name, kind in _KINDS.items() if kind.cls is not None}

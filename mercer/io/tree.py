@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.io.errors import ModelFileError
+from mercer.io.allowed import ModelFileError
 from mercer.io.leaves import NOT_A_LEAF, is_plain, leaf, read_leaf, single
-from mercer.io.names import known_class
-from mercer.io.objects import make_object, make_record, saved_name, take_object
+from mercer.io.objects import known_class, make_object, make_record, saved_name, take_object
 from mercer.io.parts import Pieces, put_together, take_apart, take_objects
 
-SMALL, SHALLOW = 1000, 50  # of what is shown to people as text
+SHOWN_PARTS, SHOWN_DEPTH = 1000, 50  # of what is shown to people as text
 
 
 # ---------------------------------------------------------------- writing
@@ -115,7 +114,7 @@ class Writer:
         """Return whether the text of a written value is short; text repeats what is shared."""
         number = self._number.get(id(value))
         size, depth = (0, 0) if number is None else self._extents[number]
-        return size <= SMALL and depth <= SHALLOW
+        return size <= SHOWN_PARTS and depth <= SHOWN_DEPTH
 
     def _add_array(self, array: np.ndarray) -> None:
         """Keep an array; another view of the same memory is the same node."""

@@ -9,9 +9,8 @@ from mercer.kernels.base import (
     Product,
     Sum,
 )
-from mercer.kernels.custom import FromFeatureMap, FromFunction, Precomputed, RankOne
+from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
 from mercer.kernels.names import as_kernel
-from mercer.kernels.series import PowerSeries
 from mercer.kernels.vector import (
     RBF,
     Exponential,

@@ -12,8 +12,7 @@ import numpy as np
 from mercer._array import allocate, as_objects, as_table, check_out
 from mercer._parameters import ParameterValue
 from mercer._sklearn import Interval
-from mercer.kernels.elementwise import integer_power, inverse_lengths
-from mercer.kernels.sample import Pair, Sample
+from mercer.kernels.sample import Pair, Sample, inverse_lengths
 from mercer.kernels.tiles import fill_tiles
 
 PSD, INDEFINITE, UNKNOWN = "psd", "indefinite", "unknown"
@@ -293,6 +292,11 @@ def _operand(kernel: Kernel, wrapped: tuple[type, ...] = ()) -> str:
 class Unary(Kernel):
     """A function of one kernel's values."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"kernel": [Kernel]}
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
         self.kernel._fill(pair, out)
         self._apply(out)
@@ -305,7 +309,10 @@ class Unary(Kernel):
     def _apply(self, values: np.ndarray) -> None:
         raise NotImplementedError
 
-    kernel: Kernel
+    def _bracketed(self) -> str:
+        """Return the text of the kernel, in brackets if it is an expression."""
+        text = repr(self.kernel)
+        return f"({text})" if isinstance(self.kernel, (Sum, Product, Power)) else text
 
 
 class Power(Unary):
@@ -330,19 +337,11 @@ class Power(Unary):
         integer_power(values, self.exponent)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        base = repr(self.kernel)
-        if isinstance(self.kernel, (Sum, Product, Power)):
-            base = f"({base})"
-        return f"{base} ** {self.exponent}"
+        return f"{self._bracketed()} ** {self.exponent}"
 
 
 class Exp(Unary):
     """The exponential exp(k(x, y)), a power series with positive coefficients."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"kernel": [Kernel]}
-
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
 
     @property
     def definiteness(self) -> str:
@@ -365,11 +364,6 @@ class Exp(Unary):
 class Normalized(Unary):
     """The kernel k(x, y) / √(k(x, x) k(y, y)): every feature vector scaled to length one."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"kernel": [Kernel]}
-
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
-
     @property
     def definiteness(self) -> str:
         return self.kernel.definiteness
@@ -381,7 +375,18 @@ class Normalized(Unary):
         return self.kernel._diagonal_normalized(X)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        base = repr(self.kernel)
-        if isinstance(self.kernel, (Sum, Product, Power)):
-            base = f"({base})"
-        return f"{base}.normalized()"
+        return f"{self._bracketed()}.normalized()"
+
+
+def integer_power(values: np.ndarray, exponent: int) -> None:
+    """Raise to an integer power in place by squarings, far faster than ``np.power``."""
+    if exponent == 0:
+        values[...] = 1
+    elif exponent % 2:
+        rest = values.copy() if exponent > 1 else None
+        if rest is not None:
+            integer_power(values, exponent - 1)
+            values *= rest
+    else:
+        np.square(values, out=values)
+        integer_power(values, exponent // 2)

@@ -128,6 +128,13 @@ def squared_norms(data: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", data, data, dtype=np.float64)
 
 
+def inverse_lengths(diagonal: np.ndarray) -> np.ndarray:
+    """Return 1/√k(x, x), and 0 where k(x, x) = 0."""
+    if np.any(diagonal < 0):
+        raise ValueError("a kernel with k(x, x) < 0 cannot be normalised")
+    return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(diagonal)), where=diagonal > 0)
+
+
 def _csr(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # one type for each argument, so that each loop is compiled once for each precision
     return (
@@ -140,9 +147,16 @@ def _csr(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class Pair:
     """Two samples and their statistics, each computed once however many kernels ask for it."""
 
-    def __init__(self, X: Sample, Y: Sample, uses: Counter[str], dtype: np.dtype):
+    def __init__(
+        self,
+        X: Sample,
+        Y: Sample,
+        uses: Counter[str],
+        dtype: np.dtype,
+        known: dict[Hashable, Any] | None = None,
+    ):
         self.X, self.Y, self.uses, self.dtype = X, Y, uses, dtype
-        self._known: dict[Hashable, Any] = {}
+        self._known: dict[Hashable, Any] = known or {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -157,14 +171,12 @@ class Pair:
 
     def fill(self, statistic: str, out: np.ndarray) -> None:
         """Write a statistic of all pairs of rows into ``out``."""
-        if self.uses[statistic] <= 1:
-            self._compute(statistic, out)
-            return
-        if statistic not in self._known:
-            self._compute(statistic, out)
-            self._known[statistic] = out.copy()
-        else:
+        if statistic in self._known:
             out[...] = self._known[statistic]
+            return
+        self._compute(statistic, out)
+        if self.uses[statistic] > 1:
+            self._known[statistic] = out.copy()
 
     def _compute(self, statistic: str, out: np.ndarray) -> None:
         getattr(self, "_" + statistic)(out)

@@ -11,16 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._array import allocate, run_tiles
+from mercer._array import allocate
 from mercer.kernels.base import Kernel
-from mercer.kernels.sample import STATISTICS, Pair, Sample
-from mercer.kernels.tiles import (
-    Tile,
-    _working_dtype,
-    count_workers,
-    fill_tiles,
-    tile_grid,
-)
+from mercer.kernels.sample import STATISTICS, Sample
+from mercer.kernels.tiles import fill_tiles, working_dtype
 from mercer.kernels.vector import VectorKernel
 
 
@@ -60,9 +54,9 @@ class SharedStatistics:
         return self._stored[name]
 
     def _compute(self, statistic: str) -> np.ndarray:
-        kernel = _RAW[statistic]()
+        kernel = RAW[statistic]()
         # float32 has no room for the statistics of very large or small rows
-        dtype = _working_dtype(kernel, self.X, self.X, self.dtype)
+        dtype = working_dtype(kernel, self.X, self.X, self.dtype)
         out = allocate((len(self.X), len(self.X)), dtype)
         fill_tiles(kernel, self.X, self.X, out)
         return out
@@ -77,51 +71,17 @@ class SharedStatistics:
             return out
         for name in sorted(used):
             self.statistic(name)
-        self._fill(kernel, out)
+        fill_tiles(kernel, self.X, self.X, out, self._stored)
         return out
 
-    def _fill(self, kernel: Kernel, out: np.ndarray) -> None:
-        X, uses, mirror = self.X, kernel._uses(), kernel.symmetric
-        work = _working_dtype(kernel, X, X, out.dtype)
-        workers = count_workers(kernel, X, X)
-        tiles = tile_grid(len(X), len(X), mirror, workers)
-        size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
-        buffers = [np.empty(size, work) for _ in range(min(workers, len(tiles)))]
 
-        def compute(tile: Tile, worker: int) -> None:
-            rows, columns = tile
-            stored = {name: values[tile] for name, values in self._stored.items()}
-            pair = _StoredPair(X[rows], X[columns], uses, work, stored)
-            n, m = pair.shape
-            values = buffers[worker][: n * m].reshape(n, m)
-            kernel._fill(pair, values)
-            out[tile] = values
-            if mirror and columns.start > rows.start:
-                out[columns, rows] = values.T
-
-        run_tiles(compute, tiles, workers)
-
-
-class _StoredPair(Pair):
-    """A pair of samples whose statistics are copied from what is kept."""
-
-    def __init__(self, X: Sample, Y: Sample, uses: Any, dtype: Any, stored: dict[str, np.ndarray]):
-        super().__init__(X, Y, uses, dtype)
-        self._stored = stored
-
-    def fill(self, statistic: str, out: np.ndarray) -> None:
-        out[...] = self._stored[statistic]
-
-
-class _Raw(VectorKernel):
-    """A statistic as it is, without an epilogue."""
+class RawStatistic(VectorKernel):
+    """A statistic as it is, as the values of a tile (it is no kernel)."""
 
     def epilogue(self, values: np.ndarray) -> None:
         pass
 
 
-def _raw(name: str) -> type[_Raw]:
-    return type(f"_Raw_{name}", (_Raw,), {"statistic": name})
-
-
-_RAW = {name: _raw(name) for name in STATISTICS}
+RAW: dict[str, type[RawStatistic]] = {
+    name: type(f"Raw_{name}", (RawStatistic,), {"statistic": name}) for name in STATISTICS
+}

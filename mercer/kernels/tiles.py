@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ TILE = 496
 SERIAL = 2**25  # blocks of less work (values × columns of X) are not worth a second thread
 
 Tile = tuple[slice, slice]
+Stored = Mapping[str, np.ndarray]
+NONE_STORED: Stored = MappingProxyType({})
 
 
 def tile_grid(n: int, m: int, mirror: bool, workers: int = 1) -> list[Tile]:
@@ -47,10 +50,12 @@ def each_tile(
     dtype: np.dtype,
     use: Callable[[Tile, np.ndarray, int], None],
     mirror: bool,
+    stored: Stored = NONE_STORED,
 ) -> None:
     """Compute the tiles of k(X, Y) and hand each to ``use(tile, values, worker)``.
 
-    The values lie in a buffer that the worker writes over for its next tile.
+    The values lie in a buffer that the worker writes over for its next tile. Statistics that are
+    ``stored``, each of shape (n, m), are copied.
     """
     if X.is_sparse != Y.is_sparse:
         X, Y = (s.derive("csr", sp.csr_array) for s in (X, Y))
@@ -58,12 +63,13 @@ def each_tile(
     tiles = tile_grid(len(X), len(Y), mirror, workers)
     if not tiles:
         return
-    uses, work = kernel._uses(), _working_dtype(kernel, X, Y, dtype)
+    uses, work = kernel._uses(), working_dtype(kernel, X, Y, dtype)
     size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
     buffers = [scratch((size,), work, brief=True) for _ in range(min(workers, len(tiles)))]
 
     def compute(tile: Tile, worker: int) -> None:
-        pair = Pair(X[tile[0]], Y[tile[1]], uses, work)
+        known: dict[Any, Any] = {name: values[tile] for name, values in stored.items()}
+        pair = Pair(X[tile[0]], Y[tile[1]], uses, work, known)
         n, m = pair.shape
         values = buffers[worker][: n * m].reshape(n, m)
         kernel._fill(pair, values)
@@ -83,7 +89,9 @@ def work_per_value(X: Sample) -> int:
     return 32 + (X.data.shape[1] if getattr(X.data, "ndim", 0) == 2 else 0)
 
 
-def fill_tiles(kernel: Any, X: Sample, Y: Sample, out: np.ndarray) -> None:
+def fill_tiles(
+    kernel: Any, X: Sample, Y: Sample, out: np.ndarray, stored: Stored = NONE_STORED
+) -> None:
     """Write k(x_i, y_j) into ``out``; one triangle is computed if both samples are the same."""
     mirror = X is Y and kernel.symmetric
 
@@ -93,10 +101,10 @@ def fill_tiles(kernel: Any, X: Sample, Y: Sample, out: np.ndarray) -> None:
         if mirror and columns.start > rows.start:
             out[columns, rows] = values.T
 
-    each_tile(kernel, X, Y, out.dtype, write, mirror)
+    each_tile(kernel, X, Y, out.dtype, write, mirror, stored)
 
 
-def _working_dtype(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> np.dtype:
+def working_dtype(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> np.dtype:
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     if kernel.domain != "vectors":
         return single if dtype == single else double

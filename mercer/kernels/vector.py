@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from mercer._array import largest_size
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp
-from mercer.kernels.base import INDEFINITE, PSD, Kernel
-from mercer.kernels.elementwise import integer_power
+from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
 from mercer.kernels.sample import STATISTICS, Pair, Sample
 
 _REAL = [Interval(Real, None, None, closed="neither")]

@@ -23,7 +23,7 @@ from mercer.linear._logistic_design import Design, scaled
 from mercer.linear._logistic_lbfgs import descend
 from mercer.linear._logistic_newton import CHEAP, SETTLED, NewtonRun, hessian
 from mercer.linear._separation import Separation, find_separation
-from mercer.losses.softmax import log_probabilities
+from mercer.losses.risk import log_probabilities
 from mercer.result import Certificate, Solution, Status
 
 NEAR = 0.1  # change of a decision value by the last step that says: not at a minimum

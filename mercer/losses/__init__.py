@@ -4,8 +4,7 @@ from mercer.losses.base import Loss, Tube
 from mercer.losses.classification import Hinge, Logistic, SquaredHinge
 from mercer.losses.names import as_loss
 from mercer.losses.regression import Absolute, EpsilonInsensitive, Huber, Quantile, Squared
-from mercer.losses.risk import Curvature, Risk, ScalarRisk
-from mercer.losses.softmax import SoftmaxRisk
+from mercer.losses.risk import Curvature, Risk, ScalarRisk, SoftmaxRisk
 
 __all__ = [
     "Absolute",

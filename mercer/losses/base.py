@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._floats import EPS
-from mercer._sklearn import validate_parameter_constraints
+from mercer._parameters import ParameterValue
 
 CLASSIFY, REGRESS = "classify", "regress"
 REACH = 60  # doublings of the interval in which a conjugate is looked for
@@ -24,7 +23,7 @@ class Tube(NamedTuple):
     eps: float
 
 
-class Loss(BaseEstimator):
+class Loss(ParameterValue):
     """A convex cost ℓ(y, f) ≥ 0 of predicting f where y is the truth.
 
     A loss of one's own states ``kind`` and has two methods, ``value`` and ``derivative``, on arrays
@@ -51,8 +50,6 @@ class Loss(BaseEstimator):
 
     smooth: ClassVar[bool] = True
     """Whether the derivative is continuous in f."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     # ------------------------------------------------------------ what a loss implements
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -82,11 +79,10 @@ class Loss(BaseEstimator):
         """Return the loss as a tube, if it is one: then a margin solver minimises it."""
         return None
 
-    # ------------------------------------------------------------ identity
+    # ------------------------------------------------------------ checks
     def check(self) -> None:
         """Raise if a parameter is not allowed."""
-        parameters = self.get_params(deep=False)
-        validate_parameter_constraints(self._parameter_constraints, parameters, type(self).__name__)
+        super().check()
         if self.kind not in (CLASSIFY, REGRESS):
             raise ValueError(
                 f"kind of a loss must be {CLASSIFY!r} or {REGRESS!r}; {type(self).__name__} has "
@@ -95,14 +91,6 @@ class Loss(BaseEstimator):
 
     def _missing(self, what: str) -> str:
         return f"{type(self).__name__} is a loss and must have a method {what}"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Loss):
-            return NotImplemented
-        return type(self) is type(other) and self.get_params() == other.get_params()
-
-    def __hash__(self) -> int:
-        return hash(type(self).__name__)  # parameters may change, equal losses must hash alike
 
 
 def conjugate_by_bisection(loss: Loss, y: Any, v: Any) -> np.ndarray:

@@ -1,9 +1,11 @@
-"""Losses by name."""
+"""Losses ℓ(y, f) and costs φ(r) of residuals by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mercer._parameters import as_object
+from mercer.losses import residual
 from mercer.losses.base import Loss
 from mercer.losses.classification import Hinge, Logistic, SquaredHinge
 from mercer.losses.regression import Absolute, EpsilonInsensitive, Huber, Quantile, Squared
@@ -19,6 +21,15 @@ NAMES: dict[str, type[Loss]] = {
     "squared_hinge": SquaredHinge,
 }
 
+PENALTIES: dict[str, type[residual.Penalty]] = {
+    "absolute": residual.Absolute,
+    "dead_zone": residual.DeadZone,
+    "huber": residual.Huber,
+    "large_error": residual.LargeError,
+    "log_barrier": residual.LogBarrier,
+    "squared": residual.Squared,
+}
+
 
 def as_loss(loss: Any) -> Loss:
     """Return a loss from a loss or a name such as ``"hinge"``.
@@ -29,12 +40,16 @@ def as_loss(loss: Any) -> Loss:
     >>> as_loss("hinge")
     Hinge()
     """
-    if isinstance(loss, Loss):
-        return loss
-    if isinstance(loss, str):
-        if loss.lower() not in NAMES:
-            raise ValueError(f"loss must be one of {sorted(NAMES)} or a Loss; got {loss!r}")
-        return NAMES[loss.lower()]()
-    if isinstance(loss, type) and issubclass(loss, Loss):
-        raise TypeError(f"loss must be a Loss object: write {loss.__name__}(), with brackets")
-    raise TypeError(f"loss must be a Loss or a name such as 'hinge'; got {type(loss).__name__}")
+    return as_object(loss, Loss, NAMES, "hinge")
+
+
+def as_penalty(penalty: Any) -> residual.Penalty:
+    """Return a penalty from a penalty or a name such as ``"huber"``.
+
+    Examples
+    --------
+    >>> from mercer.penalties import as_penalty
+    >>> as_penalty("huber")
+    Huber()
+    """
+    return as_object(penalty, residual.Penalty, PENALTIES, "huber")

@@ -8,12 +8,27 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._sklearn import Interval
+from mercer.losses import residual
 from mercer.losses.base import Loss, Tube
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
+
+class _ResidualLoss(Loss):
+    """A loss ℓ(y, f) = φ(y − f)."""
+
+    def _phi(self) -> residual.Penalty:
+        raise NotImplementedError
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return self._phi().value(y - f)
+
+    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return -self._phi().derivative(y - f)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return self._phi().second_derivative(y - f)
 
 
-class Squared(Loss):
+class Squared(_ResidualLoss):
     """Squared error, (y − f)², without a factor ½: the convention of `mercer.KernelRidge`.
 
     Examples
@@ -24,20 +39,14 @@ class Squared(Loss):
     array([9.])
     """
 
-    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return (y - f) ** 2
-
-    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return 2.0 * (f - y)
-
-    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.full(np.broadcast(y, f).shape, 2.0)
+    def _phi(self) -> residual.Penalty:
+        return residual.Squared()
 
     def conjugate(self, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         return v * (y + 0.25 * v)
 
 
-class _BoundedSlope(Loss):
+class _BoundedSlope(_ResidualLoss):
     """A loss of y − f whose slopes stay between two numbers; there ℓ*(v) = vy + ``_extra(v)``."""
 
     def _slopes(self) -> tuple[float, float]:
@@ -61,6 +70,7 @@ class Huber(_BoundedSlope):
     """Huber's loss: r² up to |r| = δ, then the straight line 2δ|r| − δ².
 
     It is `Squared` for small errors and grows like `Absolute` for large ones, which so count less.
+    `mercer.penalties.Huber` is the same as a function of r alone, with a for δ.
 
     Parameters
     ----------
@@ -75,7 +85,7 @@ class Huber(_BoundedSlope):
     array([0.25, 5.  ])
     """
 
-    _parameter_constraints: ClassVar[dict] = {"delta": [POSITIVE]}
+    _parameter_constraints: ClassVar[dict] = {"delta": [residual.POSITIVE]}
 
     def __init__(self, delta: float = 1.0):
         self.delta = delta
@@ -83,29 +93,18 @@ class Huber(_BoundedSlope):
     def _slopes(self) -> tuple[float, float]:
         return -2.0 * self.delta, 2.0 * self.delta
 
-    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        size = np.abs(y - f)
-        inner = np.minimum(size, self.delta)
-        return inner**2 + 2.0 * self.delta * (size - inner)
-
-    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return 2.0 * np.clip(f - y, -self.delta, self.delta)
-
-    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.where(np.abs(y - f) <= self.delta, 2.0, 0.0)
+    def _phi(self) -> residual.Penalty:
+        return residual.Huber(self.delta)
 
     def _extra(self, v: np.ndarray) -> np.ndarray:
         return 0.25 * v**2
 
 
 class _Kinked(_BoundedSlope):
-    """A loss of straight lines: no curvature, and a tube."""
+    """A loss of two straight lines, with a tube."""
 
     smooth = False
     epsilon: float = 0.0
-
-    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.zeros(np.broadcast(y, f).shape)
 
     def tube(self, y: np.ndarray) -> Tube:
         low, high = self._slopes()  # in f; the tube is in y − f
@@ -124,11 +123,8 @@ class Absolute(_Kinked):
     array([3.])
     """
 
-    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.abs(y - f)
-
-    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.sign(f - y)
+    def _phi(self) -> residual.Penalty:
+        return residual.Absolute()
 
 
 class EpsilonInsensitive(_Kinked):
@@ -152,11 +148,8 @@ class EpsilonInsensitive(_Kinked):
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon
 
-    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.maximum(0.0, np.abs(y - f) - self.epsilon)
-
-    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.where(np.abs(f - y) > self.epsilon, np.sign(f - y), 0.0)
+    def _phi(self) -> residual.Penalty:
+        return residual.DeadZone(self.epsilon)
 
     def _extra(self, v: np.ndarray) -> np.ndarray:
         return self.epsilon * np.abs(v)
@@ -194,3 +187,6 @@ class Quantile(_Kinked):
 
     def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return np.where(f < y, -self.q, np.where(f > y, 1.0 - self.q, 0.0))
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return np.zeros(np.broadcast(y, f).shape)

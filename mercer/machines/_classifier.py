@@ -15,25 +15,24 @@ from mercer._estimator import class_codes
 from mercer._limits import Limits
 from mercer.gram import Gram, PairBlocks
 from mercer.kernels.sample import Sample
-from mercer.machines._margin import MarginEstimator
-from mercer.machines._pairs import combined, store_pair
-from mercer.machines.probability import fit_slopes, held_out_values
+from mercer.machines._margin import MarginEstimator, merged, require_weights
+from mercer.machines._pairs import fit_slopes, held_out_values, store_pair
 from mercer.margin import MarginProblem
-from mercer.result import Solution, Status
-from mercer.solvers import SmoState, is_dense, solve_margin
+from mercer.result import Status
+from mercer.solvers import MarginSolution, SmoState, is_dense, solve_margin
 
 SIDE_BY_SIDE = 500  # points; with fewer a second thread costs more than it saves
 
 
 class Training(NamedTuple):
-    """Sorted training data: points of class c are ``edges[c]:edges[c+1]`` (or listed)."""
+    """Training data, sorted by class unless the matrix is given."""
 
     K: Gram
+    exact: Callable[[], Gram]  # K in float64, if it comes to that
     points: list[np.ndarray]  # positions of each class in K, increasing
     weight: np.ndarray  # of each position
     order: np.ndarray  # positions → rows of X
     sample: Sample
-    edges: np.ndarray
 
 
 class MarginClassifier(MarginEstimator):
@@ -60,8 +59,9 @@ class MarginClassifier(MarginEstimator):
             order = np.argsort(codes, kind="stable")
             points = [np.arange(a, b) for a, b in pairwise(edges)]
             sample = Sample(sample[order].data)
-        K = self._gram(sample, edges, None if np.isfinite(bounds).all() else np.float64)
-        return Training(K, points, bounds[order], order, sample, edges)
+        exact = cache(lambda: self._gram(sample, groups=edges, dtype=np.float64))
+        K = self._gram(sample, groups=edges) if np.isfinite(bounds).all() else exact()
+        return Training(K, exact, points, bounds[order], order, sample)
 
     def _codes_of(self, y: np.ndarray) -> np.ndarray:
         """Find the classes; return the number of each label's class."""
@@ -76,10 +76,7 @@ class MarginClassifier(MarginEstimator):
             share = weight * factors[codes]
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * weight.sum())
         bounds = C * share if np.isfinite(C) else np.where(weight > 0, C, 0.0)
-        used = np.unique(codes[bounds > 0])
-        if len(used) < len(self.classes_):
-            missing = np.setdiff1d(np.arange(len(self.classes_)), used)
-            raise ValueError(f"class {self.classes_[missing[0]]!r} has only weights of zero")
+        require_weights(self.classes_, codes, bounds)
         return bounds
 
     def _problems(self) -> list[tuple[int, int]]:
@@ -97,11 +94,10 @@ class MarginClassifier(MarginEstimator):
         limits: Limits,
         starts: list[SmoState] | None = None,
         ratio: float = 1.0,
-    ) -> list[Solution]:
+    ) -> list[MarginSolution]:
         """Solve all problems; ``starts`` hold the solutions for C / ratio."""
         pairs = self._problems()
-        solutions: list[Solution | None] = [None] * len(pairs)
-        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
+        solutions: list[MarginSolution | None] = [None] * len(pairs)
 
         def solve(number: int, worker: int = 0, values: Any = None) -> None:
             plus, minus = pairs[number]
@@ -114,7 +110,7 @@ class MarginClassifier(MarginEstimator):
                 tol=self.tol,
                 limits=limits,
                 start=start,
-                exact=exact,
+                exact=training.exact,
                 values=values,
                 about=self._name(plus, minus),
             )
@@ -144,7 +140,8 @@ class MarginClassifier(MarginEstimator):
             for number in range(len(pairs)):
                 solve(number)
             return
-        if not self._by_pairs or K.keeps_rows or not self._blocks_fit(sizes, K, limits.memory):
+        blocks_fit = PairBlocks.nbytes(sizes, K.dtype.itemsize) <= limits.memory // 2
+        if not self._by_pairs or K.keeps_rows or not blocks_fit:
             run_tiles(solve, range(len(pairs)), n_threads(), limits.interrupt)
             return
         blocks = PairBlocks(K, training.points)
@@ -156,18 +153,15 @@ class MarginClassifier(MarginEstimator):
 
             run_tiles(solve_pair, list(numbers), n_threads(), limits.interrupt)
 
-    @staticmethod
-    def _blocks_fit(sizes: list[int], K: Gram, memory: int) -> bool:
-        return PairBlocks.nbytes(sizes, K.dtype.itemsize) <= memory // 2
-
     def _calibrate(self, training: Training, limits: Limits) -> np.ndarray:
         """Return the slopes of each problem's probabilities from held-out decision values."""
         slopes = []
-        exact = cache(lambda: self._gram(training.sample, training.edges, np.float64))
         for plus, minus in self._problems():
             index, sign = self._points_of(training, plus, minus)
             weight = training.weight[index]
-            held_out = held_out_values(training.K, index, sign, weight, self.tol, limits, exact)
+            held_out = held_out_values(
+                training.K, index, sign, weight, self.tol, limits, training.exact
+            )
             share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
         return np.array(slopes)
@@ -186,7 +180,7 @@ class MarginClassifier(MarginEstimator):
         rest = "the rest" if minus < 0 else self.classes_[minus]
         return f"{self.classes_[plus]} against {rest}"
 
-    def _finish(self, training: Training, solutions: list[Solution]) -> None:
+    def _finish(self, training: Training, solutions: list[MarginSolution]) -> None:
         """Store the fitted machine."""
         n_rows = len(self.classes_) - 1 if self._by_pairs else len(solutions)
         coefs = np.zeros((n_rows, len(training.order)))
@@ -207,13 +201,13 @@ class MarginClassifier(MarginEstimator):
         self.support_ = training.order[used].astype(np.int32)
         self.dual_coef_ = coefs[:, used]
         self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
-        self.n_iter_ = np.array([s.state.steps for s in solutions])
-        norms = np.array([s.certificate.squared_norm for s in solutions])
+        self.n_iter_ = np.array([s.stats["steps"] for s in solutions])
+        norms = np.array([s.squared_norm for s in solutions])
         margins = np.divide(
             1.0, np.sqrt(np.abs(norms)), out=np.full(len(norms), np.inf), where=norms > 0
         )
         self.margin_ = margins[0] if len(margins) == 1 else margins
-        self._accept(combined(solutions))
+        self._accept(merged(solutions))
 
     @property
     def _by_pairs(self) -> bool:

@@ -1,27 +1,27 @@
-"""What support vector machines share: the Gram matrix, limits, support vectors, the sum."""
+"""What machines share: the Gram matrix, limits, support vectors, the sum, several classes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
-from mercer._estimator import KernelEstimator
+from mercer._estimator import KernelEstimator, class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer.gram import Gram, gram
-from mercer.kernels import Precomputed
+from mercer.kernels import Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import TILE, work_per_value
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import SINGLE_RANGE
+from mercer.solvers import only_stationary
 
-EXACT_UP_TO = 2500  # points whose Gram matrix is held in float64
-KEEP_FROM = 300  # operations for a kernel value; rows of costlier ones are kept
 SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
 
 
@@ -39,25 +39,17 @@ class MarginEstimator(KernelEstimator):
     time_limit: float | None
     memory: Any
 
-    def _limits(self) -> Limits:
-        return Limits.of(self.max_iter, self.time_limit, parse_memory(self.memory) // 2)
+    @property
+    def _budget(self) -> int:
+        """Half for K, half for what the solver keeps."""
+        return parse_memory(self.memory) // 2
 
-    def _gram(self, sample: Sample, groups: Any = None, dtype: Any = None) -> Gram:
-        """Return the training matrix: exact if small or computed in Python, else float32 rows."""
-        budget = parse_memory(self.memory) // 2
-        if isinstance(self.kernel_, Precomputed):
-            return gram(self.kernel_, sample, memory=budget)
-        if len(sample) <= EXACT_UP_TO or not self.kernel_.releases_gil:
-            return gram(self.kernel_, sample, memory=budget, dtype=np.float64)
-        largest = float(self.kernel_.diagonal_of(sample, np.float64).max())
-        dtype = dtype or (np.float32 if largest < SINGLE_RANGE else np.float64)
-        # values that are cheap to compute are not worth the memory that keeps them
-        tile = min(len(sample), TILE) ** 2 * np.dtype(dtype).itemsize
-        keep = work_per_value(sample) > KEEP_FROM or tile > budget
-        storage = "cached" if keep else "blocked"
-        return gram(
-            self.kernel_, sample, storage=storage, memory=budget, dtype=dtype, groups=groups
-        )
+    def _limits(self) -> Limits:
+        return Limits.of(self.max_iter, self.time_limit, self._budget)
+
+    def _gram(self, sample: Sample, purpose: str = "margin", **options: Any) -> Gram:
+        """Return the training matrix."""
+        return gram(self.kernel_, sample, purpose=purpose, memory=self._budget, **options)
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; with an indefinite kernel a stationary point is all that is shown."""
@@ -66,17 +58,10 @@ class MarginEstimator(KernelEstimator):
             note = "taken for granted: nothing is known of the kernel's definiteness"
             found = replace(found, parts={**found.parts, "convexity": note})
             solution = replace(solution, certificate=found)
-        indefinite = self.kernel_.definiteness == INDEFINITE or found.squared_norm < 0
-        if indefinite and solution.status.ok:
-            parts = {"stationarity": found.value, **found.parts}
-            about = f"{found.about} (not convex: {self.kernel_!r} is indefinite)"
-            proof = Certificate("global optimum", np.nan, found.tolerance, about, parts)
+        if self.kernel_.definiteness == INDEFINITE and solution.status.ok:
+            proof = only_stationary(found, repr(self.kernel_))
             solution = replace(solution, certificate=proof, status=Status.INDEFINITE)
         super()._accept(solution)
-
-    @property
-    def _pairwise(self) -> bool:
-        return any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
 
     def _keep_support(self, sample: Sample, support: np.ndarray) -> None:
         """Store the support vectors; of a precomputed kernel only their numbers are needed."""
@@ -85,11 +70,7 @@ class MarginEstimator(KernelEstimator):
         self.support_vectors_ = sample.data[:0] if self._pairwise else take(sample.data, support)
 
     def _support_sample(self) -> Sample:
-        if not self._pairwise:
-            return Sample(self.support_vectors_)
-        n = self.shape_fit_[0]
-        whole = np.broadcast_to(np.float64(0.0), (n, n))  # no memory: only its shape is looked at
-        return Sample(whole[: len(self.support_)], Sample(whole), self.support_)
+        return self._kept(self.support_vectors_, self.support_, self.shape_fit_[0])
 
     def _sums(self, X: Any, weights: np.ndarray) -> np.ndarray:
         """Return k(X, support vectors) @ weights, shape (m, t)."""
@@ -101,6 +82,130 @@ class MarginEstimator(KernelEstimator):
         # float32 is enough where its errors add up to far less than the margin
         error = 1e-7 * float(np.sqrt((weights**2).sum(axis=0)).max(initial=0.0))
         heavy = len(rows) * len(self.support_) >= SINGLE_FROM
-        dtype = np.float32 if heavy and error < 1e-5 else np.float64
-        K = gram(self.kernel_, rows, support, storage="blocked", dtype=dtype)
+        K = self._values_of(rows, support, np.float32 if heavy and error < 1e-5 else np.float64)
         return (K @ weights).astype(np.float64, copy=False)
+
+    def _values_of(self, rows: Sample, support: Sample, dtype: Any = np.float64) -> Gram:
+        """Return k(rows, support vectors), computed when it is used."""
+        return gram(self.kernel_, rows, support, storage="blocked", dtype=dtype)
+
+    def _linear_weights(self, coefs: np.ndarray) -> np.ndarray:
+        """Return w of f(x) = w·x + b, for the linear kernel; a row for each row of β."""
+        check_is_fitted(self)
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("coef_ exists for the linear kernel only")
+        return coefs @ self.support_vectors_
+
+
+class RiskEstimator(MarginEstimator):
+    """f = Σ αᵢ k(·, xᵢ) minimises Σ wℓ + λ‖f‖²: a column of coefficients for each output."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **MarginEstimator._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+    }
+
+    lam: float
+    fit_intercept: bool
+
+    def _keep(self, sample: Sample, used: np.ndarray, solution: Solution) -> None:
+        """Store α, of which rows without a part are left out, b and the proof."""
+        support = np.flatnonzero(solution.value.any(axis=1))
+        self._keep_support(sample, used[support])
+        coefs, single = solution.value[support], solution.value.shape[1] == 1
+        self.dual_coef_ = coefs[:, 0] if single else coefs
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self.n_iter_ = max(1, int(solution.stats["steps"]))
+        self._accept(solution)
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        """Return f(x) + b, shape (m, t)."""
+        check_is_fitted(self)
+        columns = self.dual_coef_.reshape(len(self.support_), np.size(self.intercept_))
+        return self._sums(X, columns) + self.intercept_
+
+    def _decision(self, X: Any) -> np.ndarray:
+        return one_or_all(self._outputs(X), self.classes_)
+
+
+def used_rows(sample: Sample, weight: np.ndarray) -> tuple[Sample, np.ndarray]:
+    """Return the rows whose weight is not 0, and their numbers."""
+    used = np.flatnonzero(weight)
+    return (sample if len(used) == len(sample) else sample[used]), used
+
+
+# -------------------------------------------------------------------- classes
+def weighted_classes(
+    y: np.ndarray, weight: np.ndarray, class_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the classes, the number of each label's class, and weights times the classes'."""
+    classes, codes = class_codes(y)
+    factors = compute_class_weight(class_weight, classes=classes, y=y)
+    return classes, codes, weight * factors[codes]
+
+
+def require_weights(classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+    """Raise if a class has only weights of zero."""
+    missing = np.setdiff1d(np.arange(len(classes)), codes[weight > 0])
+    if len(missing):
+        label = classes.tolist()[missing[0]]
+        raise ValueError(f"class {label!r} of y has only weights of zero")
+
+
+def against_rest(classes: np.ndarray, codes: np.ndarray) -> list[tuple[np.ndarray, str]]:
+    """Return targets ±1 and the name of each problem: of two classes one, else one a class."""
+    positive = [1] if len(classes) == 2 else range(len(classes))
+    return [(np.where(codes == c, 1.0, -1.0), f"{classes[c]} against the rest") for c in positive]
+
+
+def one_or_all(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return decision values as users see them: of two classes (m,), else a column a class."""
+    return values[:, 0] if len(classes) == 2 else values
+
+
+def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the class that the sign of a value, or the largest of several, names."""
+    codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+    return classes[codes]
+
+
+# -------------------------------------------------------------------- several problems as one
+SUMMED = {
+    *("primal", "dual", "gap", "n_free", "n_bounded", "checked", "steps"),
+    *("updates", "mistakes", "bound", "last_epoch_mistakes"),
+}
+
+
+def merged(
+    solutions: Sequence[Solution],
+    about: str = "",
+    *,
+    value: Callable[[list[float]], float] = np.max,
+    badness: Callable[[Certificate], Any] = lambda c: (np.isnan(c.value), c.value),
+) -> Solution:
+    """Return one solution whose proof speaks for all problems: sums, and the worst of the rest.
+
+    A problem without a proof (NaN) leaves the whole without one. ``value`` makes one figure of
+    theirs, ``badness`` says which problem is the worst.
+    """
+    if len(solutions) == 1:
+        return solutions[0]
+    proofs = [s.certificate for s in solutions]
+    worst = max(proofs, key=badness)
+    every = {name: [c.parts.get(name) for c in proofs] for name in worst.parts}
+    parts = {name: _merged_part(name, part, every[name]) for name, part in worst.parts.items()}
+    parts["worst"] = worst.about
+    parts["problems"] = [{"about": c.about, "value": c.value, **c.parts} for c in proofs]
+    figure = value([c.value for c in proofs])
+    status = next((s.status for s in solutions if not s.status.ok), Status.OPTIMAL)
+    about = f"{len(solutions)} problems{about}"
+    return Solution(None, status, Certificate(worst.kind, figure, worst.tolerance, about, parts))
+
+
+def _merged_part(name: str, worst: Any, every: list[Any]) -> Any:
+    if name in SUMMED:
+        return sum(every)
+    if name == "kkt":
+        return {rule: np.max([kkt[rule] for kkt in every]) for rule in worst}
+    return np.max(every) if name == "relative_gap" else worst

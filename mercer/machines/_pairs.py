@@ -1,16 +1,28 @@
-"""Several two-class problems as one machine: coefficients, votes, certificates.
+"""Several two-class problems as one machine: coefficients, votes, probabilities.
 
 The pair (i, j), i < j, has sign +1 for class i. LIBSVM's compact layout keeps, for a support vector
 of class i, its coefficient of the pair with j in row j − 1, and of class j that of i in row i.
+Probabilities come from decision values, in agreement with the predicted class.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from mercer.result import Certificate, Solution, Status
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+
+from mercer._limits import Limits
+from mercer.gram import Gram
+from mercer.margin import MarginProblem
+from mercer.solvers import solve_margin
 
 Pairs = list[tuple[int, int]]
+
+FOLDS = 5
+HELD_OUT_VALUES = 2000  # of a problem are enough for two slopes: no more folds than that
+LOG_SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
 def store_pair(
@@ -40,23 +52,123 @@ def votes(values: np.ndarray, pairs: Pairs) -> np.ndarray:
     return counts
 
 
-def combined(solutions: list[Solution]) -> Solution:
-    """Return one solution whose certificate speaks for all problems."""
-    worst = max(solutions, key=lambda s: s.certificate.value)
-    status = next((s.status for s in solutions if not s.status.ok), Status.OPTIMAL)
-    certificates = [s.certificate for s in solutions]
-    parts = dict(worst.certificate.parts)
-    about = worst.certificate.about
-    if len(solutions) > 1:
-        for name in ("primal", "dual", "gap", "n_free", "n_bounded", "checked", "steps"):
-            parts[name] = sum(c.parts[name] for c in certificates)
-        parts["relative_gap"] = max(c.relative_gap for c in certificates)
-        parts["kkt"] = {k: max(c.kkt[k] for c in certificates) for k in worst.certificate.kkt}
-        parts["worst"] = about
-        parts["problems"] = [{"about": c.about, "value": c.value, **c.parts} for c in certificates]
-        about = f"{len(solutions)} problems"
-    value = worst.certificate.value
-    certificate = Certificate(
-        worst.certificate.kind, value, worst.certificate.tolerance, about, parts
-    )
-    return Solution(None, status, certificate)
+# -------------------------------------------------------------------- probabilities
+def held_out_values(
+    K: Gram,
+    index: np.ndarray,
+    sign: np.ndarray,
+    C: np.ndarray,
+    tol: float,
+    limits: Limits,
+    exact: Callable[[], Gram],
+) -> np.ndarray:
+    """Return points' decision values by machines that have not seen them; NaN is not needed.
+
+    Every fifth of the points is held out in turn until there are enough values: of many points a
+    single further fit does.
+    """
+    fold = np.empty(len(sign), np.intp)
+    for side in (-1.0, 1.0):  # spread both classes evenly, in an order that has no pattern
+        where = np.random.default_rng(0).permutation(np.flatnonzero(sign == side))
+        fold[where] = np.arange(len(where)) % FOLDS
+    values = np.full(len(sign), np.nan)
+    for out in (fold == f for f in range(_folds_needed(len(sign)))):
+        rest = ~out
+        if limits.stopped(0):
+            break
+        if not out.any():
+            continue
+        if len(np.unique(sign[rest])) < 2:
+            values[out] = 0.0
+            continue
+        problem = MarginProblem.classify(sign[rest], C[rest])
+        solution = solve_margin(K, index[rest], problem, tol=tol, limits=limits, exact=exact)
+        used = np.flatnonzero(solution.value)
+        sums = K.combine(index[rest][used], solution.value[used], index[out])
+        values[out] = sums + solution.intercept
+    return values
+
+
+def _folds_needed(n: int) -> int:
+    return min(FOLDS, -(-HELD_OUT_VALUES * FOLDS // n))
+
+
+def fit_slopes(values: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the slopes (a₋, a₊) of p = σ(a f), one for each side of f = 0.
+
+    Two slopes give each side its own calibration while p = ½ stays where the decision changes, so
+    that the likelier class is always the predicted one. Maximum likelihood with Platt's prior of
+    one success and one failure on each side.
+
+    Parameters
+    ----------
+    values, sign, weight : array of shape (n,)
+        Held-out decision values (NaN: none), labels ±1, weights.
+    """
+    return np.array([_fit_side(values, sign, weight, side) for side in (-1.0, 1.0)])
+
+
+def _fit_side(values: np.ndarray, sign: np.ndarray, weight: np.ndarray, side: float) -> float:
+    here = values * side > 0
+    if not here.any():  # nothing is known of this side: p = σ(f)
+        return 1.0
+    size = np.abs(values[here])
+    right = np.where(sign[here] * side > 0, weight[here], 0.0)
+    wrong = weight[here] - right
+    typical = float(np.median(size))
+
+    def loss(log_a: float) -> float:
+        t = np.exp(log_a) * size
+        prior = np.exp(log_a) * typical
+        likelihood = right @ np.logaddexp(0, -t) + wrong @ np.logaddexp(0, t)
+        return float(likelihood + np.logaddexp(0, -prior) + np.logaddexp(0, prior))
+
+    return float(np.exp(minimize_scalar(loss, bounds=LOG_SLOPES, method="bounded").x))
+
+
+def sigmoid(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return p(+1 | f) for decision values (m, t) and slopes (t, 2)."""
+    return expit(values * np.where(values < 0, slopes[:, 0], slopes[:, 1]))
+
+
+def couple_pairs(R: np.ndarray, pairs: Pairs, k: int) -> np.ndarray:
+    """Return class probabilities from pairwise ones: min Σ (r_ji p_i − r_ij p_j)², Σp = 1.
+
+    Parameters
+    ----------
+    R : array of shape (m, n_pairs)
+        r_ij = P(i | i or j) for the pairs (i, j).
+    """
+    m = len(R)
+    Q = np.zeros((m, k + 1, k + 1))
+    for (i, j), r in zip(pairs, R.T, strict=True):
+        Q[:, i, i] += (1 - r) ** 2
+        Q[:, j, j] += r**2
+        Q[:, i, j] = Q[:, j, i] = -r * (1 - r)
+    Q[:, np.arange(k), np.arange(k)] += 1e-12  # r of exactly 0 and 1 leave it singular
+    Q[:, :k, k] = Q[:, k, :k] = 1.0
+    right = np.zeros((m, k + 1, 1))
+    right[:, k] = 1.0
+    P = np.clip(np.linalg.solve(Q, right)[:, :k, 0], 0.0, None)
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def agree(P: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the probabilities closest to P in which the predicted class is the likeliest.
+
+    Coupling many pairs may put another class just ahead: those ahead and the predicted one share
+    their mean, and a hair goes to the predicted class.
+    """
+    P = P.copy()
+    for i in np.flatnonzero(P.argmax(axis=1) != predicted):
+        row, own = P[i], predicted[i]
+        order = np.argsort(-row)
+        pool = [own]
+        for c in order[order != own]:  # pool from the top until the mean is not exceeded
+            if row[c] <= row[pool].mean():
+                break
+            pool.append(c)
+        row[pool] = row[pool].mean()
+        row[own] += 1e-9
+        P[i] = row / row.sum()
+    return P

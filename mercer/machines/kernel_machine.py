@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._array import parse_memory
+from mercer._estimator import class_codes
 from mercer._limits import Limits
 from mercer.certify import fenchel_gap
 from mercer.gram import Gram
@@ -19,7 +20,14 @@ from mercer.kernels.sample import Sample
 from mercer.losses import Loss, ScalarRisk, Squared, as_loss
 from mercer.losses.base import CLASSIFY, REGRESS
 from mercer.losses.names import NAMES
-from mercer.machines._risk import RiskEstimator, together, used_rows
+from mercer.machines._margin import (
+    RiskEstimator,
+    against_rest,
+    labels_of,
+    merged,
+    require_weights,
+    used_rows,
+)
 from mercer.margin import MarginProblem
 from mercer.result import Solution, Status
 from mercer.solvers import solve_margin, solve_ridge
@@ -130,13 +138,13 @@ class KernelMachine(RiskEstimator):
         loss.check()
         numbers = {} if loss.kind == CLASSIFY else {"y_numeric": True}
         sample, y, weight = self._fit_rows(X, y, sample_weight, **numbers)
-        targets, names = self._targets(loss, y, weight)
+        targets = self._targets(loss, y, weight)
         rows, used = used_rows(sample, weight)
-        risks = [ScalarRisk(loss, target[used], weight[used]) for target in targets]
         solve = self._solver(loss, rows, limits)
-        self._keep(
-            sample, used, together([solve(*pair) for pair in zip(risks, names, strict=True)])
-        )
+        solutions = [
+            solve(ScalarRisk(loss, target[used], weight[used]), about) for target, about in targets
+        ]
+        self._keep(sample, used, _side_by_side(solutions))
         return self
 
     def _check_loss(self) -> None:
@@ -147,16 +155,13 @@ class KernelMachine(RiskEstimator):
                 f"losses, and losses of two slopes that give them in a method tube(y)"
             )
 
-    def _targets(
-        self, loss: Loss, y: Any, weight: np.ndarray
-    ) -> tuple[list[np.ndarray], list[str]]:
+    def _targets(self, loss: Loss, y: Any, weight: np.ndarray) -> list[tuple[np.ndarray, str]]:
         """Return the targets of each problem, and its name."""
         if loss.kind != CLASSIFY:
-            return [np.asarray(y, dtype=np.float64)], [f"{loss!r}"]
-        codes, _ = self._classes(y, weight)
-        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        signs = [np.where(codes == c, 1.0, -1.0) for c in positive]
-        return signs, [f"{loss!r}, {self.classes_[c]} against the rest" for c in positive]
+            return [(np.asarray(y, dtype=np.float64), f"{loss!r}")]
+        self.classes_, codes = class_codes(y)
+        require_weights(self.classes_, codes, weight)
+        return [(z, f"{loss!r}, {about}") for z, about in against_rest(self.classes_, codes)]
 
     def _solver(self, loss: Loss, rows: Sample, limits: Limits) -> Any:
         """Return the function that solves a problem: the first of these that fits.
@@ -170,13 +175,21 @@ class KernelMachine(RiskEstimator):
             single = self._gram(rows)
             exact = cache(lambda: self._gram(rows, dtype=np.float64))
             return lambda risk, about: self._pairwise_steps(single, exact, risk, about, limits)
-        K = self._exact_gram(rows)
+        K = self._gram(rows, "direct")
         if not loss.smooth:
             return lambda risk, about: self._coordinate_steps(K, risk, about, limits)
         if type(loss) is Squared:
             return lambda risk, about: self._ridge(K, risk, about)
-        guide = guide_of(K, 1)
-        return lambda risk, about: self._newton(K, risk, about, limits, guide)
+        newton = partial(
+            solve_primal,
+            K,
+            lam=self.lam,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            limits=limits,
+            guide=guide_of(K, 1),
+        )
+        return lambda risk, about: newton(risk, about=about)
 
     def _ridge(self, K: Gram, risk: ScalarRisk, about: str) -> Solution:
         found = solve_ridge(
@@ -187,20 +200,6 @@ class KernelMachine(RiskEstimator):
             memory=parse_memory(self.memory),
         )
         return self._proved(K, found.value, found.intercept, risk, about, found.status, 1)
-
-    def _newton(
-        self, K: Gram, risk: ScalarRisk, about: str, limits: Limits, guide: Any
-    ) -> Solution:
-        return solve_primal(
-            K,
-            risk,
-            self.lam,
-            fit_intercept=self.fit_intercept,
-            tol=self.tol,
-            limits=limits,
-            guide=guide,
-            about=about,
-        )
 
     def _problem(self, risk: ScalarRisk) -> MarginProblem:
         z, lo, hi, eps = risk.loss.tube(risk.y)  # type: ignore[misc]
@@ -222,7 +221,7 @@ class KernelMachine(RiskEstimator):
             exact=exact,
             about=about,
         )
-        b, steps = np.array([found.intercept + shift]), found.state.steps
+        b, steps = np.array([found.intercept + shift]), found.stats["steps"]
         alpha = found.value[:, None]
         return self._proved(K.in_double(), alpha, b, risk, about, found.status, steps)
 
@@ -267,10 +266,20 @@ class KernelMachine(RiskEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows, or the numbers f(x) + b."""
         if self._kind == CLASSIFY:
-            return self._labels(self._decision(X))
+            return labels_of(self._decision(X), self.classes_)
         return self._outputs(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of right labels, or R² of the numbers."""
         kind = ClassifierMixin if self._kind == CLASSIFY else RegressorMixin
         return float(kind.score(self, X, y, sample_weight))
+
+
+def _side_by_side(solutions: list[Solution]) -> Solution:
+    """Return solutions of one column each as one, with a proof that speaks for all."""
+    return replace(
+        merged(solutions, ", one class against the rest"),
+        value=np.hstack([s.value for s in solutions]),
+        intercept=np.concatenate([s.intercept for s in solutions]),
+        stats={"steps": max(s.stats["steps"] for s in solutions)},
+    )

@@ -8,13 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._estimator import WEIGHTED, ProvedEstimator, check_weights, class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
-from mercer.machines._pairs import combined
+from mercer.machines._margin import (
+    against_rest,
+    labels_of,
+    merged,
+    one_or_all,
+    weighted_classes,
+)
 from mercer.solvers import solve_dual_coordinate
 
 
@@ -103,45 +108,39 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         weight = check_weights(sample_weight, X.shape[0])
-        self.classes_, codes = class_codes(y)
+        self.classes_, codes, cost = weighted_classes(y, self.C * weight, self.class_weight)
         class_codes(y[weight > 0], among=WEIGHTED)  # of these, too, there must be two
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        cost = self.C * weight * factors[codes]
-        ones = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         limits = Limits.of(self.max_iter, self.time_limit)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         solutions = [
             solve_dual_coordinate(
                 X,
-                np.where(codes == c, 1.0, -1.0),
+                sign,
                 cost,
                 squared=self.loss == "squared_hinge",
                 bias=self.intercept_scaling if self.fit_intercept else 0.0,
                 tol=self.tol,
                 limits=limits,
                 random_state=seed,
-                about=f"{self.classes_[c]} against the rest",
+                about=about,
             )
-            for c in ones
+            for sign, about in against_rest(self.classes_, codes)
         ]
         self.coef_ = np.array([s.value for s in solutions])
         self.intercept_ = np.array([s.intercept for s in solutions])
         self.n_iter_ = max(s.stats["sweeps"] for s in solutions)
-        self._accept(combined(solutions))
+        self._accept(merged(solutions))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return w·x + b: shape (m,) for two classes, positive for ``classes_[1]``; else (m, k)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
-        values = np.asarray(X @ self.coef_.T + self.intercept_)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return one_or_all(np.asarray(X @ self.coef_.T + self.intercept_), self.classes_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        values = self.decision_function(X)
-        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[codes]
+        return labels_of(self.decision_function(X), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,8 +10,14 @@ from sklearn.base import ClassifierMixin
 
 from mercer._sklearn import StrOptions
 from mercer.losses import Logistic, Risk, ScalarRisk, SoftmaxRisk
-from mercer.losses.softmax import log_probabilities
-from mercer.machines._risk import RiskEstimator, used_rows
+from mercer.losses.risk import log_probabilities
+from mercer.machines._margin import (
+    RiskEstimator,
+    labels_of,
+    require_weights,
+    used_rows,
+    weighted_classes,
+)
 from mercer.solvers.primal import solve_primal
 
 
@@ -24,36 +30,17 @@ class KernelLogistic(ClassifierMixin, RiskEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default="rbf"
-        The kernel.
-    lam : float, default=1.0
-        λ > 0, the weight of ‖f‖².
-    fit_intercept : bool, default=True
-        Whether to fit the offset b, which is not penalised.
+    kernel, lam, fit_intercept, tol, max_iter, time_limit, memory
+        As for `KernelMachine`; the steps are Newton's.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
-    tol : float, default=1e-6
-        The relative duality gap that is proved; it is about the square of the relative error of
-        f. Small problems are solved to rounding.
-    max_iter : int, default=-1
-        Most Newton steps; −1 is no limit.
-    time_limit : float or None, default=None
-        Seconds; then the best so far is kept, with a warning.
-    memory : int, str or None, default=None
-        The byte budget; None is half of the free memory.
 
     Attributes
     ----------
     classes_ : array
         The labels.
-    dual_coef_ : array of shape (n_support,) or (n_support, n_classes)
-        α of the rows whose weight is not 0.
-    support_, support_vectors_ : array
-        The numbers of these rows, and the rows.
-    intercept_ : float or array of shape (n_classes,)
-        b; of several classes they add up to 0.
-    certificate_ : Certificate
-        Primal, dual, relative duality gap, norm of the gradient.
+    dual_coef_, support_, support_vectors_, intercept_, certificate_
+        As of `KernelMachine`; offsets of several classes add up to 0.
 
     Examples
     --------
@@ -96,10 +83,11 @@ class KernelLogistic(ClassifierMixin, RiskEstimator):
         self._validate_params()
         limits = self._limits()
         sample, y, weight = self._fit_rows(X, y, sample_weight)
-        codes, weight = self._classes(y, weight, self.class_weight)
+        self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
+        require_weights(self.classes_, codes, weight)
         rows, used = used_rows(sample, weight)
         solution = solve_primal(
-            self._exact_gram(rows),
+            self._gram(rows, "direct"),
             self._risk(codes[used], weight[used]),
             self.lam,
             fit_intercept=self.fit_intercept,
@@ -121,7 +109,7 @@ class KernelLogistic(ClassifierMixin, RiskEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        return self._labels(self._decision(X))
+        return labels_of(self._decision(X), self.classes_)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the probabilities, shape (m, n_classes)."""

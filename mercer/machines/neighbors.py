@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory, ranges
 from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
-from mercer.kernels import Kernel, Linear, Precomputed
+from mercer.kernels import Kernel, Linear
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
 from mercer.solvers.nearest import FeatureSearch, NormSearch
@@ -139,20 +139,21 @@ class NeighbourEstimator(KernelEstimator):
         return self._distances(search, ranks, rows), index
 
     def _distances(self, search: FeatureSearch, ranks: np.ndarray, rows: Sample) -> np.ndarray:
-        given = any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
-        if given and rows.data is not self.X_fit_:
+        if self._pairwise and rows.data is not self.X_fit_:
             raise ValueError(
                 "distances of new points need k(x, x), which a precomputed matrix of new points "
                 "does not hold: use weights='uniform' and return_distance=False, or another kernel"
             )
         return search.distances(ranks, rows)
 
-    def _neighbors(self, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    def _neighbors(
+        self, X: Any, values: int = BLOCK_VALUES
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks of new rows, the positions of their neighbours and weights that sum to 1."""
         rows, training = self._new_rows(X), Sample(self.X_fit_)
         self.kernel_.check_pair(rows, training)
         search, k, rows = self._search(training), self.n_neighbors, self._coordinates(rows)
-        for block in ranges(len(rows), max(1, BLOCK_VALUES // k)):
+        for block in ranges(len(rows), max(1, values // k)):
             part = rows[block]
             ranks, index = search.find(part, k, parse_memory(self.memory))
             if self.weights == "uniform":
@@ -251,22 +252,13 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourEstimator):
     ----------
     n_neighbors : int, default=5
         How many neighbours are averaged.
-    kernel : Kernel, str, callable or None, default=None
-        The kernel; None is the distance between rows.
-    metric : Norm, {"l1", "l2", "linf"} or float, default="l2"
-        Without a kernel: the norm of differences, or its power p. ``Mahalanobis(covariance)`` of
-        `mercer.norms` measures in units of the spread.
-    weights : {"uniform", "distance"}, default="uniform"
-        Whether each neighbour counts 1 or 1/distance (then a point at distance 0 decides alone).
-    memory : int, str or None, default=None
-        Byte budget; None is half of the free memory.
+    kernel, metric, weights, memory
+        As for `KNN`; a vote is a part of the average.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        That the search finds the nearest, shown on some training points by brute force.
-    kernel_ : Kernel
-        The kernel with data-dependent parameters made concrete.
+    certificate_, kernel_
+        As of `KNN`.
 
     Examples
     --------

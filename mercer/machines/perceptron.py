@@ -11,28 +11,32 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._array import parse_memory, ranges
+from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, class_codes
 from mercer._sklearn import Interval
-from mercer.gram import gram
-from mercer.kernels import Linear, Precomputed
+from mercer.kernels import Linear
 from mercer.kernels.base import PSD
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import TILE
-from mercer.machines._margin import MarginEstimator
-from mercer.result import Certificate, Solution, Status
-from mercer.solvers._perceptron_loops import vote
+from mercer.machines._margin import (
+    MarginEstimator,
+    against_rest,
+    labels_of,
+    merged,
+    one_or_all,
+)
+from mercer.result import Solution
 from mercer.solvers.perceptron import (
-    AHEAD,
+    ROWS_AHEAD,
     WORK,
     ColumnScores,
     History,
+    PerceptronSolution,
     RowScores,
     solve_perceptron,
+    vote,
 )
 
 BLOCK_VALUES = 2**20  # kernel values of new rows that vote together
-DENSE_UP_TO = 1000  # points whose whole Gram matrix is computed at once
 
 
 class Perceptron(ClassifierMixin, MarginEstimator):
@@ -142,8 +146,9 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         self.intercept_ = coefs.sum(axis=1) * self.fit_intercept
         self.n_iter_ = max(s.stats["epochs"] for s in solutions)
         if self.voted:
-            self._keep_votes([s.state for s in solutions])
-        self._accept(_together(solutions))
+            self._keep_votes([s.history for s in solutions if s.history is not None])
+        about = ", one against the rest"
+        self._accept(merged(solutions, about, value=sum, badness=lambda c: (c.mistakes, -c.margin)))
         return self
 
     def _keep_votes(self, histories: list[History]) -> None:
@@ -153,37 +158,30 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         self.votes_ = np.concatenate([history.stood for history in histories]).astype(np.float64)
         self.vote_starts_ = np.cumsum([0, *(len(history.who) for history in histories)])
 
-    def _solve(self, sample: Sample, codes: np.ndarray) -> list[Solution]:
+    def _solve(self, sample: Sample, codes: np.ndarray) -> list[PerceptronSolution]:
         scores, limits, n = self._scores(sample), self._limits(), len(codes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        solutions = []
-        for c in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
-            solution = solve_perceptron(
+        return [
+            solve_perceptron(
                 scores,
-                np.where(codes == c, 1.0, -1.0),
+                sign,
                 _orders(n, seed if self.shuffle else None),  # the same for each class
                 limits=limits,
                 averaged=self.averaged,
                 history=self.voted,
                 psd=self.kernel_.definiteness == PSD,
-                about=f"{self.classes_[c]} against the rest, {n} points",
+                about=f"{about}, {n} points",
             )
-            solutions.append(solution)
-        return solutions
+            for sign, about in against_rest(self.classes_, codes)
+        ]
 
     def _scores(self, sample: Sample) -> ColumnScores | RowScores:
         """Choose how the scores of all points are kept."""
         offset = float(self.fit_intercept)
         if isinstance(self.kernel_, Linear):
             return ColumnScores(sample.data, offset + self.kernel_.bias)
-        budget, n = parse_memory(self.memory) // 2, len(sample)
-        quick = self.kernel_.releases_gil
-        if isinstance(self.kernel_, Precomputed) or (quick and n <= DENSE_UP_TO):
-            storage = "auto"
-        else:
-            storage = "blocked" if 8 * min(n, TILE) ** 2 <= budget else "cached"
-        K = gram(self.kernel_, sample, storage=storage, memory=budget, dtype=np.float64)
-        return RowScores(K, offset, budget, AHEAD if quick else 1)
+        ahead = ROWS_AHEAD if self.kernel_.releases_gil else 1
+        return RowScores(self._gram(sample, "rows"), offset, self._budget, ahead)
 
     def _accept(self, solution: Solution) -> None:
         # the proof needs no convexity: that the classes are separated can be seen
@@ -199,15 +197,14 @@ class Perceptron(ClassifierMixin, MarginEstimator):
             offset = self.intercept_ + self.kernel_.bias * self.dual_coef_.sum(axis=1)
             values = np.asarray(rows.data @ self.coef_.T, dtype=np.float64) + offset
         else:
-            support = self._support_sample()
-            K = gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
+            K = self._values_of(rows, self._support_sample())
             values = K @ self.dual_coef_.T + self.intercept_
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return one_or_all(values, self.classes_)
 
     def _vote(self, rows: Sample) -> np.ndarray:
         """Return the share of votes for each problem less that against it, shape (m, problems)."""
         support = self._support_sample()
-        K = gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
+        K = self._values_of(rows, support)
         values = np.empty((len(rows), len(self.dual_coef_)))
         # few enough rows at once to look at the keyboard between them
         room = min(BLOCK_VALUES // len(support), int(WORK) // len(self.votes_))
@@ -222,17 +219,13 @@ class Perceptron(ClassifierMixin, MarginEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        values = self.decision_function(X)
-        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[codes]
+        return labels_of(self.decision_function(X), self.classes_)
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
         check_is_fitted(self)
-        if not isinstance(self.kernel_, Linear):
-            raise AttributeError("coef_ exists for the linear kernel only")
-        return self.dual_coef_ @ self.support_vectors_
+        return self._linear_weights(self.dual_coef_)
 
 
 def _orders(n: int, seed: int | None) -> Callable[[], np.ndarray]:
@@ -241,24 +234,3 @@ def _orders(n: int, seed: int | None) -> Callable[[], np.ndarray]:
         return lambda: np.arange(n)
     rng = np.random.default_rng(seed)
     return lambda: rng.permutation(n)
-
-
-def _together(solutions: list[Solution]) -> Solution:
-    """Return one solution whose certificate speaks for all problems."""
-    if len(solutions) == 1:
-        return solutions[0]
-    proofs = [s.certificate for s in solutions]
-    worst = min(proofs, key=lambda c: (-c.mistakes, c.margin))
-    sums = {name: sum(c.parts[name] for c in proofs) for name in ("updates", "mistakes")}
-    parts = {
-        **worst.parts,
-        **sums,
-        "bound": sum(c.bound for c in proofs),
-        "last_epoch_mistakes": sum(c.last_epoch_mistakes for c in proofs),
-        "worst": worst.about,
-        "problems": [{"about": c.about, **c.parts} for c in proofs],
-    }
-    about = f"{len(solutions)} problems, one against the rest"
-    proof = Certificate(worst.kind, sums["mistakes"], 0.0, about, parts)
-    status = next((s.status for s in solutions if not s.status.ok), Status.OPTIMAL)
-    return Solution(None, status, proof)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_class_weight
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator, class_codes
+from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
-from mercer.gram import gram
+from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
+from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
 from mercer.result import Solution
 from mercer.solvers import solve_ridge
 from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
@@ -32,36 +32,54 @@ class RidgeEstimator(KernelEstimator):
     fit_intercept: bool
     memory: Any
 
+    _target_checks: ClassVar[dict[str, Any]] = {}
+
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return targets (n, t), weights, and whether y has one target without an axis for it."""
         raise NotImplementedError
 
-    def _fit_targets(self, sample: Sample, Y: np.ndarray, weight: np.ndarray, flat: bool) -> None:
-        """Solve for targets (n, t); ``flat`` drops the axis of the one target there is."""
-        used = np.flatnonzero(weight)  # a row of weight 0 is no row
-        rows = sample if len(used) == len(sample) else sample[used]
-        solution = self._solve(rows, Y[used], weight[used])
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine to rows X and targets y.
+
+        Parameters
+        ----------
+        X : table or list of objects
+            Rows.
+        y : array of shape (n,) or (n, n_targets)
+            Numbers; of a classifier labels, shape (n,).
+        sample_weight : array of shape (n,), default=None
+            Weights ≥ 0; a row of weight 0 is no row.
+        """
+        self._validate_params()
+        sample, y, self._weight = self._fit_rows(X, y, sample_weight, **self._target_checks)
+        Y, self._weight, flat = self._targets(np.asarray(y), self._weight)
+        rows, used = used_rows(sample, self._weight)
+        solution = self._solve(self._gram(rows), Y[used], self._weight[used])
         alpha = np.zeros_like(Y)
         alpha[used] = solution.value
         self.X_fit_ = sample.data
         self.dual_coef_ = alpha[:, 0] if flat else alpha
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
-        self._weight = weight
         self._errors = solution.errors if isinstance(solution, LooSolution) else None
         self.lam_ = float(self.lam) if self._errors is None else self._errors.best
         self.lams_ = np.array([self.lam_]) if self._errors is None else self._errors.lams
         self._accept(solution)
+        return self
 
-    def _solve(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> Solution:
-        budget = parse_memory(self.memory)
-        offset = self.fit_intercept
-        # half for K, half for its factor
-        K = gram(self.kernel_, rows, memory=budget // 2, dtype=np.float64)
+    def _gram(self, rows: Sample) -> Gram:
+        # half of the budget for K, half for its factor
+        budget = parse_memory(self.memory) // 2
+        return gram(self.kernel_, rows, purpose="direct", memory=budget)
+
+    def _solve(self, K: Gram, Y: np.ndarray, weight: np.ndarray) -> Solution:
+        options: dict[str, Any] = {
+            "fit_intercept": self.fit_intercept,
+            "memory": parse_memory(self.memory),
+        }
         if isinstance(self.lam, Real):
-            ridge = float(self.lam) / weight
-            return solve_ridge(K, Y, ridge, fit_intercept=offset, memory=budget)
+            return solve_ridge(K, Y, float(self.lam) / weight, **options)
         lams = None if isinstance(self.lam, str) else check_lams(self.lam, "lam")
-        return solve_ridge_loo(K, Y, weight, lams, fit_intercept=offset, memory=budget)
+        return solve_ridge_loo(K, Y, weight, lams, **options)
 
     @property
     def loo_error_(self) -> np.ndarray:
@@ -84,9 +102,8 @@ class RidgeEstimator(KernelEstimator):
     def _errors_of_number(self) -> LooErrors:
         if self.lam_ == 0:
             raise AttributeError("there is no leave-one-out error for lam=0: use a small lam > 0")
-        used = np.flatnonzero(self._weight)
-        rows, weight = self.kernel_.sample(self.X_fit_)[used], self._weight[used]
-        K = gram(self.kernel_, rows, memory=parse_memory(self.memory) // 2, dtype=np.float64)
+        rows, used = used_rows(self.kernel_.sample(self.X_fit_), self._weight)
+        K, weight = self._gram(rows), self._weight[used]
         alpha = self.dual_coef_.reshape(len(self._weight), -1)[used]
         Y = K @ alpha + (self.lam_ / weight)[:, None] * alpha + self.intercept_
         offset = self.fit_intercept
@@ -153,6 +170,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
     0.001
     """
 
+    _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -165,13 +184,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.memory = memory
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
-        """Fit the machine; ``y`` has shape (n,) or (n, n_targets)."""
-        self._validate_params()
-        sample, y, weight = self._fit_rows(X, y, sample_weight, multi_output=True, y_numeric=True)
-        self._fit_targets(sample, *self._targets(np.asarray(y), weight))
-        return self
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         return y.astype(np.float64).reshape(len(y), -1), weight, y.ndim == 1
@@ -189,16 +201,10 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default="rbf"
-        The kernel.
-    lam : float, list of floats or "loo", default=1.0
-        λ ≥ 0, or how it is chosen by the exact leave-one-out error, as in `KernelRidge`.
-    fit_intercept : bool, default=True
-        Whether to fit the offset b, which is not penalised.
+    kernel, lam, fit_intercept, memory
+        As for `KernelRidge`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
-    memory : int, str or None, default=None
-        The byte budget; None is half of the free memory.
 
     Attributes
     ----------
@@ -235,20 +241,10 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
         self.class_weight = class_weight
         self.memory = memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
-        """Fit the machine to rows X and labels y."""
-        self._validate_params()
-        sample, y, weight = self._fit_rows(X, y, sample_weight)
-        self._fit_targets(sample, *self._targets(y, weight))
-        return self
-
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        self.classes_, codes = class_codes(y)
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        binary = len(self.classes_) == 2
-        named = np.array([1]) if binary else np.arange(len(self.classes_))
-        Y = np.where(codes[:, None] == named, 1.0, -1.0)
-        return Y, weight * factors[codes], binary
+        self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
+        Y = np.column_stack([sign for sign, _ in against_rest(self.classes_, codes)])
+        return Y, weight, len(self.classes_) == 2
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
@@ -256,6 +252,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        values = self._values(X)
-        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[codes]
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
+        return labels_of(values, self.classes_)

@@ -11,15 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._sklearn import Interval, StrOptions, _ovr_decision_function
-from mercer.gram import gram
-from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._classifier import MarginClassifier
-from mercer.machines._pairs import pair_rows, votes
-from mercer.machines.probability import agree, couple_pairs, sigmoid
+from mercer.machines._pairs import agree, couple_pairs, pair_rows, sigmoid, votes
 
-CALIBRATION = 0.4  # of a time limit: probabilities need held-out fits
-ONE_BLOCK = 2**19  # kernel values of a prediction that are computed at once
+CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
+ONE_BLOCK_VALUES = 2**19  # kernel values of a prediction that are computed at once
 
 
 class SVC(ClassifierMixin, MarginClassifier):
@@ -119,7 +116,7 @@ class SVC(ClassifierMixin, MarginClassifier):
         training, limits = self._prepare(X, y, sample_weight), self._limits()
         end = limits.deadline
         if self.probability and self.time_limit is not None:
-            limits.deadline -= CALIBRATION * self.time_limit
+            limits.deadline -= CALIBRATION_SHARE * self.time_limit
         self._finish(training, self._solve(training, limits))
         if self.probability:
             limits.deadline = end
@@ -157,7 +154,10 @@ class SVC(ClassifierMixin, MarginClassifier):
         Of several classes: a column for each class, or for each pair i < j (positive for i) with
         ``decision_function_shape="ovo"``.
         """
-        values = self._raw_decision(X)
+        return self._shaped(self._raw_decision(X))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Return decision values of all problems in the shape that is asked for."""
         if len(self.classes_) == 2:
             return values[:, 0]
         if self._by_pairs and self.decision_function_shape == "ovr":
@@ -167,7 +167,11 @@ class SVC(ClassifierMixin, MarginClassifier):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
         check_is_fitted(self)
-        return self.classes_[self._codes(self._raw_decision(X))]
+        return self._labels(self._raw_decision(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values of all problems stand for."""
+        return self.classes_[self._codes(values)]
 
     def _codes(self, values: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 2:
@@ -217,20 +221,18 @@ class SVC(ClassifierMixin, MarginClassifier):
 
     def _all_values(self, rows: Sample, support: Sample) -> np.ndarray | None:
         """Return k(rows, support) if it is small: the classes then share one block."""
-        if not 0 < len(rows) * len(support) <= ONE_BLOCK:
+        if not 0 < len(rows) * len(support) <= ONE_BLOCK_VALUES:
             return None
-        return gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64).toarray()
+        return self._values_of(rows, support).toarray()
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
         check_is_fitted(self)
-        if not isinstance(self.kernel_, Linear):
-            raise AttributeError("coef_ exists for the linear kernel only")
         coefs = self.dual_coef_
         if self._by_pairs:
             coefs = pair_rows(coefs, self.n_support_, self._problems())
-        return coefs @ self.support_vectors_
+        return self._linear_weights(coefs)
 
     def slack(self, X: Any, y: Any) -> np.ndarray:
         """Return ξ = max(0, 1 − y(f(x) + b)): 0 outside the margin, in (0, 1] inside, > 1 wrong.

@@ -11,11 +11,9 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval
-from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
 from mercer.margin import MarginProblem
-from mercer.result import Solution
 from mercer.solvers import SmoState, solve_margin
 
 
@@ -24,27 +22,14 @@ class _SingleMachine(MarginEstimator):
 
     def _solve_one(
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
-    ) -> Solution:
-        """Solve one problem on all points and store the machine."""
-        solution = self._solution(sample, problem, beta)
-        support = np.flatnonzero(solution.value)
-        self._keep_support(sample, support)
-        self.dual_coef_ = solution.value[support][None, :]
-        self.intercept_ = np.array([solution.intercept])
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self.n_iter_ = solution.state.steps
-        self._accept(solution)
-        return solution
-
-    def _solution(
-        self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None
-    ) -> Solution:
+    ) -> None:
+        """Solve one problem on all points, from a start β, and store the machine."""
         K, index = self._gram(sample), np.arange(len(sample))
         start = None
         if beta is not None:
             used = np.flatnonzero(beta)
             start = SmoState(beta, problem.z - K.combine(used, beta[used], index))
-        return solve_margin(
+        solution = solve_margin(
             K,
             index,
             problem,
@@ -53,13 +38,18 @@ class _SingleMachine(MarginEstimator):
             start=start,
             exact=cache(lambda: self._gram(sample, dtype=np.float64)),
         )
+        support = np.flatnonzero(solution.value)
+        self._keep_support(sample, support)
+        self.dual_coef_ = solution.value[support][None, :]
+        self.intercept_ = np.array([solution.intercept])
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self.n_iter_ = solution.stats["steps"]
+        self._accept(solution)
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel, shape (1, d)."""
-        if not isinstance(self.kernel_, Linear):
-            raise AttributeError("coef_ exists for the linear kernel only")
-        return self.dual_coef_ @ self.support_vectors_
+        return self._linear_weights(self.dual_coef_)
 
     def _values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -79,12 +69,8 @@ class SVR(RegressorMixin, _SingleMachine):
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
     tol : float, default=1e-3
         Relative duality gap and KKT violation (in units of y) at which the fit is done.
-    max_iter : int, default=-1
-        Most steps; −1 is no limit.
-    time_limit : float or None, default=None
-        Seconds; then the best so far is kept, with a warning.
-    memory : int, str or None, default=None
-        Byte budget; None is half of the free memory.
+    max_iter, time_limit, memory
+        As for `SVC`.
 
     Attributes
     ----------

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 
 from mercer._array import format_bytes, parse_memory
 from mercer._estimator import KernelEstimator, TableTransformer, Transformer
-from mercer.kernels import Kernel, Precomputed
-from mercer.kernels.sample import Sample
+from mercer.kernels import Kernel
 
 SAMPLE = 256  # rows on which inner products are compared with the kernel
 
@@ -25,17 +24,6 @@ class KernelMap(Transformer, KernelEstimator):
     """A map of any objects that a kernel takes, by its values against kept ones."""
 
     accepts_sparse = True
-
-    @property
-    def _pairwise(self) -> bool:
-        return any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
-
-    def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
-        """Return the sample of kept rows; of a precomputed kernel only their numbers matter."""
-        if not self._pairwise:
-            return Sample(data)
-        whole = np.broadcast_to(np.float64(0.0), (n, n))  # no memory: only its shape is looked at
-        return Sample(whole[: len(index)], Sample(whole), index)
 
 
 def require_room(n: int, columns: int, memory: Any, what: str) -> None:

@@ -1,7 +1,6 @@
 """Feed-forward networks, trained by backpropagation."""
 
 from mercer.nets.autoencoder import Autoencoder
-from mercer.nets.classifier import MLPClassifier
-from mercer.nets.regressor import MLPRegressor
+from mercer.nets.predictors import MLPClassifier, MLPRegressor
 
 __all__ = ["Autoencoder", "MLPClassifier", "MLPRegressor"]

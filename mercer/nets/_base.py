@@ -1,8 +1,7 @@
-"""What the three networks share: parameters, units, training, the proof."""
+"""What the three networks share: documentation, parameters, units, training, the proof."""
 
 from __future__ import annotations
 
-import time
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,19 +9,70 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from mercer._estimator import ProvedEstimator
+from mercer._estimator import ProvedEstimator, check_weights
 from mercer._floats import TINY
+from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
-from mercer.nets.layers import Layers
-from mercer.nets.network import Batch, Objective
-from mercer.nets.rows import Units, rows_of
-from mercer.nets.training import SMALL, Problem, Run, Settings, train
+from mercer.nets.inputs import Units, inputs_of
+from mercer.nets.network import Batch, Layers, Objective
+from mercer.nets.training import SMALL_SAMPLE, Run, TrainingSettings, TrainingTask, train
 from mercer.result import Certificate, Solution, Status
 
 DENSE = 2**22  # cells; small samples up to here are made dense
 
+SHARED = {
+    "hidden layers": """\
+activation : {{"relu", "tanh", "sigmoid", "linear"}}, default="{activation}"
+    σ of the hidden layers.
+lam : float, default={lam:g}
+    λ, the weight of the penalty; biases are not penalised.
+""",
+    "training": """\
+solver : {{"auto", "adam", "sgd", "lbfgs"}}, default="{solver}"
+    "adam" and "sgd" (with Nesterov's momentum) step on random batches, and as "lbfgs" on all
+    rows once batches gain nothing more; "auto" is "lbfgs" for small samples without early
+    stopping (up to 1000 rows; an MLP with more parameters than rows up to 100), else "adam".
+learning_rate : float, default={learning_rate}
+    Size of the steps on batches.
+momentum : float, default={momentum}
+    How much of the last step the next one keeps, for "sgd".
+batch_size : int, default={batch_size}
+    Most rows of a batch.
+max_epochs : int, default={max_epochs}
+    Most passes over the rows (steps of "lbfgs").
+early_stopping : bool, default={early_stopping}
+    Whether to hold out some rows, stop where their loss no longer falls, and keep the weights
+    with which it was smallest.
+patience : int, default={patience}
+    Epochs without gain before batches are given up, or before the early stop.
+validation : float, default={validation}
+    Share of the rows that early stopping holds out.
+""",
+    "end": """\
+tol : float, default={tol}
+    The norm of the gradient, relative to that at the start, at which the fit is done.
+random_state : int, RandomState instance or None, default={random_state}
+    The first weights, the batches and the rows that are held out.
+time_limit : float or None, default={time_limit}
+    Seconds for the fit; then what has been reached is kept, with a warning.
+""",
+    "fitted": """\
+coefs_, intercepts_ : list of arrays
+    W_l of shape (inputs, outputs) and b_l of each layer.
+loss_curve_ : array of shape (n_iter_,)
+    The objective, averaged over the batches of each epoch.
+validation_curve_ : array of shape (n_iter_,)
+    The loss of the held-out rows after each epoch, if there are any.
+n_iter_ : int
+    Passes over the rows.
+certificate_ : Certificate
+    The gradient over all training rows, in float64: a stationary point, no global guarantee.
+""",
+}
+"""Lines of the docstrings of all networks, by the name that stands for them there."""
 
-class Sample(NamedTuple):
+
+class TrainingRows(NamedTuple):
     """Rows of positive weight, what the network should say of them, and both in which units."""
 
     X: Any
@@ -31,7 +81,7 @@ class Sample(NamedTuple):
     units: Units
     units_out: Units | None = None
 
-    def take(self, index: np.ndarray) -> Sample:
+    def take(self, index: np.ndarray) -> TrainingRows:
         """Return some of the rows."""
         weight = self.weight[index] / self.weight[index].mean()
         return self._replace(X=self.X[index], targets=self.targets[index], weight=weight)
@@ -40,7 +90,7 @@ class Sample(NamedTuple):
         """Return the rows in the units of the network."""
         is_code = self.targets.dtype.kind in "iu"
         targets = self.targets if is_code else self.targets.astype(dtype)
-        return Batch(rows_of(self.X, self.units, dtype), targets, self.weight.astype(dtype))
+        return Batch(inputs_of(self.X, self.units, dtype), targets, self.weight.astype(dtype))
 
 
 class NetEstimator(ProvedEstimator):
@@ -78,11 +128,31 @@ class NetEstimator(ProvedEstimator):
             )
         return tuple(int(size) for size in sizes)
 
+    def _distinct(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
+        """Drop rows of weight 0 and give the weights the mean one.
+
+        Equal rows of small samples are put together, in a fixed order, unless some are to be held
+        out: the training then does not depend on how rows are ordered or repeated, nor on whether
+        they are sparse.
+        """
+        weight = check_weights(sample_weight, X.shape[0])
+        kept = np.flatnonzero(weight > 0)
+        if len(kept) < len(weight):
+            X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
+        small = X.shape[0] <= SMALL_SAMPLE and X.shape[0] * X.shape[1] <= DENSE
+        if small and not self.early_stopping:
+            X = X.toarray() if sp.issparse(X) else X
+            first, number = _groups(X, y)
+            X, y = X[first], None if y is None else y[first]
+            weight = np.bincount(number, weight)
+        weight = weight / weight.max()
+        return X, y, weight / weight.mean()
+
     def _is_quickly_solved(self, n: int, layers: Layers) -> bool:
         """Whether all rows at once cost little."""
-        return n <= SMALL
+        return n <= SMALL_SAMPLE
 
-    def _settings(self, n: int, layers: Layers) -> Settings:
+    def _settings(self, n: int, layers: Layers) -> TrainingSettings:
         p: Any = self
         solver = p.solver
         if solver == "auto":
@@ -90,11 +160,10 @@ class NetEstimator(ProvedEstimator):
             solver = "lbfgs" if whole else "adam"
         if solver == "lbfgs" and p.early_stopping:
             raise ValueError("early_stopping=True needs epochs: solver must be 'adam' or 'sgd'")
-        deadline = np.inf if p.time_limit is None else time.monotonic() + p.time_limit
         figures = (p.lam, p.learning_rate, p.momentum, p.batch_size, p.max_epochs, p.patience)
-        return Settings(solver, *figures, p.tol, deadline)
+        return TrainingSettings(solver, *figures, p.tol, Limits.of(time_limit=p.time_limit))
 
-    def _fit_network(self, sample: Sample, layers: Layers) -> Solution:
+    def _fit_network(self, sample: TrainingRows, layers: Layers) -> Solution:
         """Train on a sample, keep the parameters in the units of the data, prove them."""
         settings = self._settings(len(sample.targets), layers)
         rng = check_random_state(self.random_state)
@@ -108,11 +177,11 @@ class NetEstimator(ProvedEstimator):
         with np.errstate(over="ignore"):
             held = None if held_out is None else held_out.batch(dtype)
             batch = objective.batch if whole else sample.batch(dtype)
-        run = train(Problem(objective, batch, held, first, scale), settings, start, rng)
+        run = train(TrainingTask(objective, batch, held, first, scale), settings, start, rng)
         self._keep(run, layers, sample)
         return _proved(run, objective, self._returned(layers, sample), scale, settings)
 
-    def _split(self, sample: Sample, rng: Any) -> tuple[Sample, Sample | None]:
+    def _split(self, sample: TrainingRows, rng: Any) -> tuple[TrainingRows, TrainingRows | None]:
         """Return what is trained on and what is held out; classes keep their shares."""
         if not self.early_stopping:
             return sample, None
@@ -130,7 +199,7 @@ class NetEstimator(ProvedEstimator):
             )
         return sample.take(np.sort(order[~out])), sample.take(np.sort(order[out]))
 
-    def _keep(self, run: Run, layers: Layers, sample: Sample) -> None:
+    def _keep(self, run: Run, layers: Layers, sample: TrainingRows) -> None:
         weights, biases = layers.views(run.theta.copy())
         weights[0], biases[0] = _input_folded(weights[0], biases[0], sample.units)
         if sample.units_out is not None:
@@ -144,7 +213,7 @@ class NetEstimator(ProvedEstimator):
             self.validation_curve_ = np.array(run.validation)
 
     # ------------------------------------------------------------ proof
-    def _returned(self, layers: Layers, sample: Sample) -> np.ndarray:
+    def _returned(self, layers: Layers, sample: TrainingRows) -> np.ndarray:
         """Return the kept parameters in the units of the training."""
         weights, biases = list(self.coefs_), list(self.intercepts_)
         if sample.units_out is not None:
@@ -164,7 +233,7 @@ def _figures(objective: Objective, theta: np.ndarray) -> tuple[float, float]:
 
 
 def _proved(
-    run: Run, objective: Objective, theta: np.ndarray, scale: float, settings: Settings
+    run: Run, objective: Objective, theta: np.ndarray, scale: float, settings: TrainingSettings
 ) -> Solution:
     """Prove that the gradient at θ is small; the objective has no convexity that would say more."""
     value, size = _figures(objective, theta)
@@ -196,26 +265,6 @@ def _input_folded(W: np.ndarray, b: np.ndarray, units: Units) -> tuple[np.ndarra
     """Return the first layer for rows in their own units."""
     W = W / units.unit[:, None]
     return W, b - units.mean @ W
-
-
-def distinct_rows(
-    X: Any, y: np.ndarray | None, weight: np.ndarray, merge: bool
-) -> tuple[Any, Any, np.ndarray]:
-    """Drop rows of weight 0 and give the weights the mean one.
-
-    To merge is to put equal rows of small samples together, in a fixed order: the training then
-    does not depend on how rows are ordered or repeated, nor on whether they are sparse.
-    """
-    kept = np.flatnonzero(weight > 0)
-    if len(kept) < len(weight):
-        X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
-    if merge and X.shape[0] <= SMALL and X.shape[0] * X.shape[1] <= DENSE:
-        X = X.toarray() if sp.issparse(X) else X
-        first, number = _groups(X, y)
-        X, y = X[first], None if y is None else y[first]
-        weight = np.bincount(number, weight)
-    weight = weight / weight.max()
-    return X, y, weight / weight.mean()
 
 
 def _groups(X: np.ndarray, y: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

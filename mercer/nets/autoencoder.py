@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer._estimator import FLOATS, TableTransformer, check_weights
+from mercer._docstrings import described
+from mercer._estimator import FLOATS, TableTransformer
 from mercer._sklearn import Interval
-from mercer.nets._base import NetEstimator, Sample, distinct_rows
-from mercer.nets._described import described
-from mercer.nets.layers import Layers
-from mercer.nets.network import outputs_of
-from mercer.nets.rows import Units
+from mercer.nets._base import SHARED, NetEstimator, TrainingRows
+from mercer.nets.inputs import Units
+from mercer.nets.network import Layers, outputs_of
 
 
-@described
+@described(SHARED)
 class Autoencoder(TableTransformer, NetEstimator):
     """An autoencoder: a network g(f(x)) ≈ x whose middle layer, the code f(x), is narrow.
 
@@ -101,12 +100,11 @@ class Autoencoder(TableTransformer, NetEstimator):
         self._validate_params()
         hidden = self._hidden_sizes()
         X = self._fit_table(X)
-        weight = check_weights(sample_weight, len(X))
-        X, _, weight = distinct_rows(X, None, weight, merge=not self.early_stopping)
+        X, _, weight = self._distinct(X, None, sample_weight)
         units = Units.common(X, weight)
         d = X.shape[1]
         sizes = (d, *hidden, self.n_components, *hidden[::-1], d)
-        sample = Sample(X, units.apply(X, np.float64), weight, units, units)
+        sample = TrainingRows(X, units.apply(X, np.float64), weight, units, units)
         self._accept(self._fit_network(sample, Layers(sizes, self._activations(len(hidden)))))
         self.reconstruction_error_ = self._error(X, weight, units.unit[0])
         return self

@@ -1,27 +1,118 @@
-"""A feed-forward network: outputs, the loss, and its gradient by backpropagation."""
+"""A feed-forward network: its layers, outputs, the loss, and its gradient by backpropagation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import ranges
-from mercer.nets._net_loops import softmax_loss, squared_loss
-from mercer.nets.layers import ACTIVATIONS, Layers
-from mercer.nets.rows import Rows
+from mercer.nets._net_loops import (
+    rectify,
+    rectify_slope,
+    sigmoid_slope,
+    softmax_loss,
+    squared_loss,
+    tanh_slope,
+)
+from mercer.nets.inputs import Inputs
 
 BLOCK = 2048  # rows at once where all of them are seen
 
 LOSSES: dict[str, Callable[..., float]] = {"softmax": softmax_loss, "squared": squared_loss}
 
 
+# ---------------------------------------------------------------- layers
+class Activation(NamedTuple):
+    """σ(z + b) in place, and D ← D σ'(z) from the outputs h = σ(z)."""
+
+    apply: Callable[[np.ndarray, np.ndarray], None]
+    slope: Callable[[np.ndarray, np.ndarray], None]
+    gain: float  # squared bound of the first weights, times the number of inputs and outputs
+
+
+def _tanh(Z: np.ndarray, b: np.ndarray) -> None:
+    Z += b
+    np.tanh(Z, out=Z)
+
+
+def _sigmoid(Z: np.ndarray, b: np.ndarray) -> None:
+    """σ(z) = ½ + ½ tanh(z/2), which cannot overflow."""
+    Z += b
+    Z *= 0.5
+    np.tanh(Z, out=Z)
+    Z *= 0.5
+    Z += 0.5
+
+
+def _linear(Z: np.ndarray, b: np.ndarray) -> None:
+    Z += b
+
+
+def _no_slope(D: np.ndarray, H: np.ndarray) -> None:
+    """The slope of the identity is one."""
+
+
+ACTIVATIONS = {
+    "relu": Activation(rectify, rectify_slope, 6.0),
+    "tanh": Activation(_tanh, tanh_slope, 6.0),
+    "sigmoid": Activation(_sigmoid, sigmoid_slope, 2.0),
+    "linear": Activation(_linear, _no_slope, 6.0),
+}
+
+
+class Layers(NamedTuple):
+    """Layer l takes ``sizes[l]`` numbers to ``sizes[l + 1]``: h ← σ_l(h W_l + b_l)."""
+
+    sizes: tuple[int, ...]
+    activations: tuple[str, ...]
+
+    @property
+    def shapes(self) -> list[tuple[int, int]]:
+        """The shapes of the weights."""
+        return list(pairwise(self.sizes))
+
+    @property
+    def n_weights(self) -> int:
+        """How many of the parameters are weights; these come first and are penalised."""
+        return sum(a * b for a, b in self.shapes)
+
+    @property
+    def n_parameters(self) -> int:
+        """Weights and biases."""
+        return self.n_weights + sum(self.sizes[1:])
+
+    def views(self, theta: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return weights and biases as views of the vector of all parameters."""
+        cuts = np.cumsum([*(a * b for a, b in self.shapes), *self.sizes[1:]])[:-1]
+        parts = np.split(theta, cuts)
+        count = len(self.shapes)
+        weights = [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=False)]
+        return weights, parts[count:]
+
+    def start(self, rng: Any) -> np.ndarray:
+        """Return random parameters in float64, uniform within √(gain / (inputs + outputs))."""
+        theta = np.empty(self.n_parameters)
+        weights, biases = self.views(theta)
+        for W, b, name in zip(weights, biases, self.activations, strict=True):
+            bound = np.sqrt(ACTIVATIONS[name].gain / sum(W.shape))
+            W[:] = rng.uniform(-bound, bound, W.shape)
+            b[:] = rng.uniform(-bound, bound, b.shape)
+        return theta
+
+    def joined(self, weights: list[np.ndarray], biases: list[np.ndarray]) -> np.ndarray:
+        """Return the vector of all parameters."""
+        return np.concatenate([part.ravel() for part in (*weights, *biases)])
+
+
+# ---------------------------------------------------------------- outputs and gradients
 class Batch(NamedTuple):
     """Rows, their targets (class numbers or numbers) and their weights, of mean one overall."""
 
-    rows: Rows
+    rows: Inputs
     targets: np.ndarray
     weights: np.ndarray
 
@@ -50,7 +141,7 @@ class Network:
         self._slopes = [np.empty((most, size), dtype) for size in layers.sizes[1:-1]]
         self._acts = [ACTIVATIONS[name] for name in layers.activations]
 
-    def forward(self, rows: Rows, weights: list, biases: list) -> list[np.ndarray]:
+    def forward(self, rows: Inputs, weights: list, biases: list) -> list[np.ndarray]:
         """Return the outputs of all layers, in memory that the next call uses again."""
         outputs = [out[: rows.shape[0]] for out in self._outputs]
         rows.times(weights[0], outputs[0])
@@ -94,11 +185,11 @@ class Network:
 class Objective:
     """F(θ) = Σᵢ wᵢ ℓᵢ(θ) / Σᵢ wᵢ + ½ λ ‖W‖², over all rows."""
 
-    def __init__(self, layers: Layers, loss: str, batch: Batch, lam: float):
+    def __init__(self, layers: Layers, loss: str, batch: Batch, lam: float, block: int = BLOCK):
         self.layers, self.loss, self.batch, self.lam = layers, loss, batch, lam
         self.dtype = batch.weights.dtype
-        self._network = Network(layers, loss, self.dtype, min(BLOCK, len(batch)))
-        self._parts = [batch.take(block) for block in ranges(len(batch), BLOCK)]
+        self._network = Network(layers, loss, self.dtype, min(block, len(batch)))
+        self._parts = [batch.take(block) for block in ranges(len(batch), block)]
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F(θ) and its gradient in float64; the rows are seen in their own precision."""
@@ -113,14 +204,16 @@ class Objective:
         return loss / mass + 0.5 * self.lam * float(W @ W), total
 
 
-def outputs_of(X: Any, weights: list, biases: list, activations: tuple[str, ...]) -> np.ndarray:
+def outputs_of(
+    X: Any, weights: list, biases: list, activations: tuple[str, ...], block: int = BLOCK
+) -> np.ndarray:
     """Return what a network says of rows, in float64 and in blocks."""
     out = np.empty((X.shape[0], weights[-1].shape[1]))
-    for block in ranges(X.shape[0], BLOCK):
-        H: Any = X[block]
+    for part in ranges(X.shape[0], block):
+        H: Any = X[part]
         H = H if sp.issparse(H) else np.asarray(H, dtype=np.float64)
         for W, b, name in zip(weights, biases, activations, strict=True):
             H = np.ascontiguousarray(H @ W, dtype=np.float64)
             ACTIVATIONS[name].apply(H, b)
-        out[block] = H
+        out[part] = H
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,19 +11,20 @@ import numpy as np
 from scipy.optimize import minimize
 
 from mercer._array import one_blas_thread
+from mercer._limits import Limits
 from mercer.nets._net_loops import adam_step, momentum_step
 from mercer.nets.network import Batch, Network, Objective
 from mercer.result import Status
 
-SMALL = 1000  # rows; so small samples are seen as a whole by solver="auto"
-SETTLED = 1e-4  # an epoch of batches that gains a smaller share of the objective gains nothing
-WIDE = 2**24  # multiplications in one product, from where on BLAS may use all its threads
-SAFETY = 0.9  # share of the tolerance that is aimed at: the proof rounds differently
+SMALL_SAMPLE = 1000  # rows; so small samples are seen as a whole by solver="auto"
+SETTLED_SHARE = 1e-4  # of the objective: an epoch of batches that gains less gains nothing
+THREADED_PRODUCT = 2**24  # multiplications, from where on BLAS may use all its threads
+AIMED_SHARE = 0.9  # share of the tolerance that is aimed at: the proof rounds differently
 RESTARTS = 10  # of L-BFGS, whose memory may be worth nothing after a kink
 CORRECTIONS = 20  # pairs that L-BFGS remembers
 
 
-class Settings(NamedTuple):
+class TrainingSettings(NamedTuple):
     """What the user decides."""
 
     solver: str
@@ -35,15 +35,15 @@ class Settings(NamedTuple):
     max_epochs: int
     patience: int
     tol: float
-    deadline: float
+    limits: Limits
 
     def check_clock(self) -> None:
         """Raise if the time is up."""
-        if time.monotonic() > self.deadline:
-            raise _Stop(Status.TIME_LIMIT)
+        if status := self.limits.stopped():
+            raise _Stop(status)
 
 
-class Problem(NamedTuple):
+class TrainingTask(NamedTuple):
     """What is minimised."""
 
     objective: Objective  # over all rows, in float64
@@ -87,12 +87,14 @@ class _Progress:
         return False
 
 
-def train(problem: Problem, settings: Settings, theta: np.ndarray, rng: Any) -> Run:
+def train(task: TrainingTask, settings: TrainingSettings, theta: np.ndarray, rng: Any) -> Run:
     """Minimise the objective from θ; a limit or Ctrl-C ends it with what has been reached."""
-    method = _minimise_whole if settings.solver == "lbfgs" else _Descent(problem, settings, rng)
     run = Run(theta)
     try:
-        method(problem, settings, run)
+        if settings.solver == "lbfgs":
+            _minimise_whole(task, settings, run)
+        else:
+            _Descent(task, settings, rng).go(run)
     except _Stop as stop:
         run.status = stop.status
     except KeyboardInterrupt:
@@ -104,13 +106,13 @@ def train(problem: Problem, settings: Settings, theta: np.ndarray, rng: Any) -> 
 class _Descent:
     """Steps on random batches, in the precision of the rows."""
 
-    def __init__(self, problem: Problem, settings: Settings, rng: Any):
-        layers, batch = problem.objective.layers, problem.batch
-        self.settings, self.batch, self.rng = settings, batch, rng
+    def __init__(self, task: TrainingTask, settings: TrainingSettings, rng: Any):
+        layers, batch = task.objective.layers, task.batch
+        self.task, self.settings, self.batch, self.rng = task, settings, batch, rng
         self.n_weights, self.rate = layers.n_weights, settings.learning_rate
         self.cuts = _even_cuts(len(batch), settings.batch_size)
         self.most = max(cut.stop - cut.start for cut in self.cuts)
-        self.network = Network(layers, problem.objective.loss, batch.weights.dtype, self.most)
+        self.network = Network(layers, task.objective.loss, batch.weights.dtype, self.most)
         # θ, gradient, mean gradient of an epoch, and two moments
         self.theta, self.g, self.mean, self.m, self.v = (
             np.zeros(layers.n_parameters, batch.weights.dtype) for _ in range(5)
@@ -118,13 +120,15 @@ class _Descent:
         self.views, self.slopes = layers.views(self.theta), layers.views(self.g)
         self.steps = 0
 
-    def __call__(self, problem: Problem, settings: Settings, run: Run) -> None:
+    def go(self, run: Run) -> None:
+        """Step until the gradient is small, or until held-out rows say that it is enough."""
         self.theta[:] = self.best = run.theta
-        stop = self._until_settled if problem.held_out is None else self._until_worse
+        stop = self._until_settled if self.task.held_out is None else self._until_worse
         # threads cost more than they bring in products of a few hundred rows and columns
-        work = self.most * max(a * b for a, b in problem.objective.layers.shapes)
-        with nullcontext() if work > WIDE else one_blas_thread, np.errstate(all="ignore"):
-            stop(problem, run)
+        work = self.most * max(a * b for a, b in self.task.objective.layers.shapes)
+        threads = nullcontext() if work > THREADED_PRODUCT else one_blas_thread
+        with threads, np.errstate(all="ignore"):
+            stop(run)
 
     def _epochs(self, run: Run) -> Any:
         """Yield the mean objective of one epoch after the other."""
@@ -158,41 +162,41 @@ class _Descent:
             momentum_step(self.theta, self.g, self.m, *shared, self.settings.momentum)
 
     # ------------------------------------------------------------ when to stop
-    def _until_settled(self, problem: Problem, run: Run) -> None:
+    def _until_settled(self, run: Run) -> None:
         """Go on until the gradient is small; where batches gain nothing more, finish on all rows.
 
         With steps of a fixed size the noise of the batches keeps the gradient from vanishing.
         """
-        share = SETTLED if len(self.cuts) > 1 else 0.0
-        progress = _Progress(share, problem.start_value)
+        share = SETTLED_SHARE if len(self.cuts) > 1 else 0.0
+        progress = _Progress(share, self.task.start_value)
         for value in self._epochs(run):
             run.theta = self.theta.astype(np.float64)
             if progress.add(value):
                 self.best = run.theta
-            if self._looks_stationary(problem) and self._is_stationary(problem, run.theta):
+            if self._looks_stationary() and self._is_stationary(run.theta):
                 raise _Stop(Status.OPTIMAL)
             if progress.since > self.settings.patience:
-                _minimise_whole(problem, self.settings, run)
+                _minimise_whole(self.task, self.settings, run)
 
-    def _until_worse(self, problem: Problem, run: Run) -> None:
+    def _until_worse(self, run: Run) -> None:
         """Go on until held-out rows are predicted worse, and keep where they were best."""
-        progress = _Progress(0.0)
-        assert problem.held_out is not None
+        progress, held_out = _Progress(0.0), self.task.held_out
+        assert held_out is not None
         for _ in self._epochs(run):
-            run.validation.append(self.network.loss_of(problem.held_out, self.theta))
+            run.validation.append(self.network.loss_of(held_out, self.theta))
             if progress.add(run.validation[-1]):
                 run.theta = self.best = self.theta.astype(np.float64)
             if progress.since > self.settings.patience:
                 raise _Stop(Status.EARLY_STOPPED)
 
-    def _looks_stationary(self, problem: Problem) -> bool:
+    def _looks_stationary(self) -> bool:
         """Whether the mean gradient of the epoch, which costs nothing, is small."""
         size = float(np.linalg.norm(self.mean)) / len(self.cuts)
-        return size <= self.settings.tol * problem.gradient_scale
+        return size <= self.settings.tol * self.task.gradient_scale
 
-    def _is_stationary(self, problem: Problem, theta: np.ndarray) -> bool:
-        size = float(np.linalg.norm(problem.objective(theta)[1]))
-        return size <= SAFETY * self.settings.tol * problem.gradient_scale
+    def _is_stationary(self, theta: np.ndarray) -> bool:
+        size = float(np.linalg.norm(self.task.objective(theta)[1]))
+        return size <= AIMED_SHARE * self.settings.tol * self.task.gradient_scale
 
 
 def _even_cuts(n: int, batch_size: int) -> list[slice]:
@@ -203,18 +207,18 @@ def _even_cuts(n: int, batch_size: int) -> list[slice]:
 
 
 # ---------------------------------------------------------------- all rows
-def _minimise_whole(problem: Problem, settings: Settings, run: Run) -> NoReturn:
+def _minimise_whole(task: TrainingTask, settings: TrainingSettings, run: Run) -> NoReturn:
     """L-BFGS on all rows, until the gradient is small.
 
     Where it gets stuck, as at a kink of the rectifier, it starts again without its memory.
     """
-    target = SAFETY * settings.tol * problem.gradient_scale
+    target = AIMED_SHARE * settings.tol * task.gradient_scale
     size = np.inf
 
     def value_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal size
         settings.check_clock()
-        value, g = problem.objective(theta)
+        value, g = task.objective(theta)
         size = float(np.linalg.norm(g))
         return value, g
 

@@ -5,16 +5,18 @@ of the run that `mercer.plot.trace` draws. `kkt_residuals`, `duality_gap`, `chec
 `check_slater` and `check_gradient` look at problems and points from elsewhere.
 """
 
-from mercer.optimize.checks import ConvexityReport, check_convex, check_gradient
-from mercer.optimize.coordinate import coordinate_descent
-from mercer.optimize.descent import gradient_descent
+from mercer.optimize.checks import (
+    ConvexityReport,
+    SlaterReport,
+    check_convex,
+    check_gradient,
+    check_slater,
+)
+from mercer.optimize.composite import coordinate_descent, proximal_gradient, soft_threshold
+from mercer.optimize.descent import gradient_descent, lbfgs, newton
 from mercer.optimize.duality import dual_function, duality_gap, kkt_residuals
 from mercer.optimize.linear_program import linear_program
-from mercer.optimize.newton import newton
 from mercer.optimize.problem import Constraint, Multipliers, Problem, affine
-from mercer.optimize.proximal import proximal_gradient, soft_threshold
-from mercer.optimize.quasi_newton import lbfgs
-from mercer.optimize.slater import SlaterReport, check_slater
 
 __all__ = [
     "Constraint",

@@ -1,15 +1,29 @@
-"""A linear program as arrays: its checks, its dual bound, and the programs that prove failures."""
+"""A linear program as arrays, its dual bound, and HiGHS, which solves it in stages.
+
+SciPy's `linprog` says nothing of a run that does not end by itself. The same library underneath can
+be called with a limit of iterations and go on from its basis; between iterations it asks whether to
+stop. SciPy has no public door to it: where the private one is missing, `linprog` is used, and the
+run is one stage.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import linprog
 
+from mercer._limits import Limits
 from mercer.optimize.problem import Multipliers, as_point
-from mercer.result import Certificate
+from mercer.result import Certificate, Status
+
+FIRST, GROWTH = 16, 4  # iterations of the first stage, and the ratio of the next ones
+WATCHED = 0.5  # seconds after which the rest is one stage: after presolve a stage may start anew
 
 
 @dataclass(frozen=True)
@@ -130,3 +144,160 @@ def _bounds(bounds: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if np.isnan(table).any():
         raise ValueError("bounds must not be NaN")
     return table[:, 0], table[:, 1]
+
+
+# -------------------------------------------------------------------- HiGHS
+def _core() -> Any:
+    try:
+        core = import_module("scipy.optimize._highspy._core")
+    except ImportError:
+        return None
+    return core if hasattr(getattr(core, "_Highs", None), "setCallback") else None
+
+
+CORE = _core()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a run stands: a point (None if there is none), multipliers, and why it ended.
+
+    The status is OPTIMAL, a limit, INTERRUPTED, or INACCURATE for all else.
+    """
+
+    x: np.ndarray | None
+    multipliers: Multipliers
+    status: Status
+    iterations: int
+    message: str
+
+
+@dataclass
+class Highs:
+    """HiGHS with the limits of the user, for several programs one after the other."""
+
+    limits: Limits
+    first: int = FIRST  # iterations of the first stage
+    core: Any = CORE
+
+    def __call__(
+        self, program: Program, watch: Callable[[Outcome], None] = lambda outcome: None
+    ) -> Outcome:
+        """Solve a program; ``watch`` is called at the end of each stage but the last."""
+        if self.core is None:
+            return self._in_one(program)
+        run, most = _Stages(program, self.limits), self.limits.max_iter
+        began, limit = time.monotonic(), self.first
+        while True:
+            if time.monotonic() - began > WATCHED:
+                limit = CORE.kHighsIInf
+            outcome = run.stage(limit if most < 0 else min(limit, most - run.iterations))
+            if outcome.status is not Status.MAX_ITER or 0 <= most <= run.iterations:
+                return outcome
+            watch(outcome)
+            limit *= GROWTH
+
+    def _in_one(self, p: Program) -> Outcome:
+        most = self.limits.max_iter
+        given = {
+            "maxiter": most if most >= 0 else None,
+            "time_limit": self.limits.seconds_left(),
+        }
+        found = linprog(
+            p.c,
+            *((p.A, p.b) if len(p.b) else (None, None)),
+            *((p.E, p.e) if len(p.e) else (None, None)),
+            bounds=np.column_stack([p.lower, p.upper]),
+            method="highs",
+            options={name: value for name, value in given.items() if value is not None},
+        )
+        rows = [getattr(found, name).marginals for name in ("ineqlin", "eqlin")]
+        duals = np.concatenate([[] if v is None else v for v in rows])
+        status = _reason(str(found.message)) if found.status else Status.OPTIMAL
+        return Outcome(found.x, _signed(duals, p), status, int(found.nit), str(found.message))
+
+
+class _Stages:
+    """One program inside HiGHS, solved bit by bit."""
+
+    def __init__(self, program: Program, limits: Limits):
+        self.program, self.limits, self.iterations = program, limits, 0
+        self.nothing = Outcome(None, _signed((), program), Status.INACCURATE, 0, "not started")
+        self.highs = CORE._Highs()
+        self.highs.setOptionValue("output_flag", False)
+        self.loaded = self.highs.passModel(_model(program)) != CORE.HighsStatus.kError
+        self.highs.setCallback(self._asked, None)
+        for event in (CORE.cb.kCallbackSimplexInterrupt, CORE.cb.kCallbackIpmInterrupt):
+            self.highs.startCallback(event)
+
+    def _asked(self, event: int, message: str, given: Any, answer: Any, user: Any) -> None:
+        """Answer whether to stop; Ctrl-C is heard here, where Python runs at all."""
+        try:
+            answer.user_interrupt = self._over() is not None
+        except KeyboardInterrupt:
+            self.limits.interrupt()
+            answer.user_interrupt = True
+
+    def _over(self) -> Status | None:
+        """Return why to stop now; HiGHS counts its steps itself."""
+        return self.limits.stopped(-1)
+
+    def stage(self, limit: int) -> Outcome:
+        """Go on for some iterations at most."""
+        if not self.loaded:
+            return self.nothing
+        highs, left = self.highs, self.limits.seconds_left()
+        if left is not None:
+            highs.setOptionValue("time_limit", highs.getRunTime() + left)
+        highs.setOptionValue("simplex_iteration_limit", max(limit, 0))
+        try:
+            highs.run()
+        except KeyboardInterrupt:
+            self.limits.interrupt()
+        return self._outcome()
+
+    def _outcome(self) -> Outcome:
+        highs, info = self.highs, self.highs.getInfo()
+        self.iterations += max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)
+        message = highs.modelStatusToString(highs.getModelStatus())
+        status = self._status(message)
+        solution = highs.getSolution()
+        known = status is not Status.INACCURATE and solution.value_valid
+        x = np.array(solution.col_value) if known else None
+        duals = solution.row_dual if known and solution.dual_valid else ()
+        return Outcome(x, _signed(duals, self.program), status, self.iterations, message)
+
+    def _status(self, message: str) -> Status:
+        if message == "Optimal":
+            return Status.OPTIMAL
+        over = self._over()
+        if over is Status.INTERRUPTED or (over and "nterrupt" in message):
+            return over
+        return _reason(message)
+
+
+def _reason(message: str) -> Status:
+    text = message.lower()
+    limits = {"time limit": Status.TIME_LIMIT, "iteration limit": Status.MAX_ITER}
+    return next((status for name, status in limits.items() if name in text), Status.INACCURATE)
+
+
+def _signed(duals: Any, program: Program) -> Multipliers:
+    """Return λ and ν in the sign of the Lagrangian; zeros if HiGHS did not get so far."""
+    m, p = len(program.b), len(program.e)
+    values = 0.0 - np.asarray(duals, dtype=np.float64) if len(duals) else np.zeros(m + p)
+    return Multipliers(values[:m], values[m:])
+
+
+def _model(p: Program) -> Any:
+    """Return the program as HiGHS has it: rows between two sides, by columns."""
+    table = sp.csc_array(sp.vstack([p.A, p.E]))
+    lp = CORE.HighsLp()
+    lp.num_row_, lp.num_col_ = lp.a_matrix_.num_row_, lp.a_matrix_.num_col_ = table.shape
+    lp.a_matrix_.format_ = CORE.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = table.indptr, table.indices
+    lp.a_matrix_.value_ = table.data
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = p.c, p.lower, p.upper
+    lp.row_lower_ = np.concatenate([np.full(len(p.b), -np.inf), p.e])
+    lp.row_upper_ = np.concatenate([p.b, p.e])
+    return lp

@@ -1,4 +1,4 @@
-"""What all methods share: checked functions, limits, the trace, the loop that goes downhill."""
+"""What all methods share: checked functions, limits, the trace, line searches, the way downhill."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._floats import EPS
+from mercer._limits import Limits
 from mercer.optimize.problem import Problem, as_point, require_callable
 from mercer.result import Certificate, Solution, Status
+
+NOISE = 8 * EPS  # of f, relative to its size
+LONGEST = 200  # trials of one search
+FLATTER = 0.9  # what must be left of the slope at most, where f itself only shows rounding
+PATIENT, LEAP = 20, 1e8  # steps double for so many trials, then grow by leaps
+ENOUGH = 1e-4  # Armijo's share for Wolfe's conditions
 
 
 class Point(NamedTuple):
@@ -74,22 +82,13 @@ class Objective:
         return Point(x, f, self.gradient(x), 0.0)
 
 
-class Limits:
-    """How long a run may go on."""
-
-    def __init__(self, tol: float, max_iter: int, time_limit: float | None):
-        if not tol >= 0 or not max_iter >= 0 or not (time_limit is None or time_limit >= 0):
-            raise ValueError(
-                f"tol, max_iter and time_limit must be ≥ 0; got {tol}, {max_iter}, {time_limit}"
-            )
-        self.tol, self.max_iter = float(tol), max_iter
-        self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-
-    def stopped(self, steps: int) -> Status | None:
-        """Return why to stop now, or None to go on."""
-        if steps >= self.max_iter:
-            return Status.MAX_ITER
-        return Status.TIME_LIMIT if time.monotonic() > self.deadline else None
+def checked_limits(tol: float, max_iter: int | None, time_limit: float | None) -> Limits:
+    """Start the clock of a run; raise if a limit is not ≥ 0. None is no limit."""
+    if not all(limit is None or limit >= 0 for limit in (tol, max_iter, time_limit)):
+        raise ValueError(
+            f"tol, max_iter and time_limit must be ≥ 0; got {tol}, {max_iter}, {time_limit}"
+        )
+    return Limits.of(-1 if max_iter is None else max_iter, time_limit)
 
 
 @dataclass
@@ -120,62 +119,115 @@ class Trace:
         return columns | ({"points": np.array(self.points)} if self.keep_points else {})
 
 
-def descend(
-    at: Point,
-    advance: Callable[[Point], Point | None],
-    size: Callable[[np.ndarray], float],
-    limits: Limits,
-    trace: Trace,
-) -> tuple[Point, Status]:
-    """Take steps until the gradient is small; return the last point and why the steps ended."""
-    try:
-        while True:
-            length = size(at.g)
-            trace.add(at.f, length, at.t, at.x)
-            if length <= limits.tol:
-                return at, Status.OPTIMAL
-            if stopped := limits.stopped(trace.steps):
-                return at, stopped
-            with np.errstate(over="ignore", invalid="ignore"):  # on the way to −∞
-                found = advance(at)
-            if found is None or found.f == -np.inf:
-                return at, Status.NO_DESCENT if found is None else Status.UNBOUNDED
-            at = found
-    except KeyboardInterrupt:
-        return at, Status.INTERRUPTED
+class Run:
+    """A way downhill: the functions, the limits and the trace of it, and where it stands."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        x0: Any,
+        tol: float,
+        max_iter: int,
+        time_limit: float | None,
+        keep_points: bool,
+    ):
+        self.objective, self.tol = objective, float(tol)
+        self.limits = checked_limits(tol, max_iter, time_limit)
+        self.trace, self.at = Trace(keep_points), objective.start(x0)
+
+    def descend(
+        self, advance: Callable[[Point], Point | None], size: Callable[[np.ndarray], float]
+    ) -> Status:
+        """Take steps until the gradient is small; return why the steps ended."""
+        try:
+            while True:
+                at, length = self.at, size(self.at.g)
+                self.trace.add(at.f, length, at.t, at.x)
+                if length <= self.tol:
+                    return Status.OPTIMAL
+                if stopped := self.limits.stopped(self.trace.steps):
+                    return stopped
+                with np.errstate(over="ignore", invalid="ignore"):  # on the way to −∞
+                    found = advance(at)
+                if found is None or found.f == -np.inf:
+                    return Status.NO_DESCENT if found is None else Status.UNBOUNDED
+                self.at = found
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+
+    def stationary(
+        self, status: Status, size: Callable[[np.ndarray], float], method: str, **more: Any
+    ) -> Solution:
+        """Return the solution, proved by a small gradient: the minimum if f is convex."""
+        x = self.at.x
+        f, g = self.objective.value(x), self.objective.gradient(x)
+        parts = {"objective": f, "gradient_norm": size(g), "largest_slope": np.abs(g).max(), **more}
+        about = f"∇f(x) = 0 in {len(x)} variables, {method}; the global minimum if f is convex"
+        proof = Certificate("gradient norm", parts["gradient_norm"], self.tol, about, parts)
+        return self.conclude(x, status, proof)
+
+    def conclude(
+        self, x: np.ndarray, status: Status, certificate: Certificate, **more: Any
+    ) -> Solution:
+        """Return the solution with its statistics; a proof that fails is never called optimal."""
+        if status.ok and not certificate.ok:
+            status = Status.NO_DESCENT
+        stats = {
+            "iterations": max(self.trace.steps, 0),
+            "evaluations": self.objective.evaluations,
+            "gradients": self.objective.gradients,
+            "trace": self.trace.arrays(),
+            **more,
+        }
+        return Solution(x, status, certificate, stats=stats, state=x)
 
 
-def conclude(
-    objective: Objective,
-    x: np.ndarray,
-    status: Status,
-    certificate: Certificate,
-    trace: Trace,
-    **more: Any,
-) -> Solution:
-    """Return the solution with its statistics; a proof that fails is never called optimal."""
-    if status.ok and not certificate.ok:
-        status = Status.NO_DESCENT
-    stats = {
-        "iterations": max(trace.steps, 0),
-        "evaluations": objective.evaluations,
-        "gradients": objective.gradients,
-        "trace": trace.arrays(),
-        **more,
-    }
-    return Solution(x, status, certificate, stats=stats, state=x)
+# -------------------------------------------------------------------- line searches
+def armijo(
+    objective: Objective, at: Point, d: np.ndarray, t: float, share: float, shrink: float
+) -> Point | None:
+    """Shrink t until f(x + td) ≤ f(x) + share · t · gᵀd; None if no step goes down.
+
+    Where the gain is within the rounding of f, a step must not raise f and must flatten the slope.
+    """
+    slope = float(at.g @ d)
+    for _ in range(LONGEST):
+        x = at.x + t * d
+        if not slope < 0 or np.array_equal(x, at.x):
+            return None
+        f = objective.value(x)
+        hidden = share * t * -slope <= NOISE * abs(at.f)
+        if f <= at.f + (0.0 if hidden else share * t * slope):
+            point = _point(objective, x, f, t)
+            if not hidden or abs(float(point.g @ d)) <= FLATTER * -slope:
+                return point
+        t *= shrink
+    return None
 
 
-def stationarity(
-    objective: Objective,
-    x: np.ndarray,
-    size: Callable[[np.ndarray], float],
-    tol: float,
-    method: str,
-    **more: Any,
-) -> Certificate:
-    """Prove that the gradient at x is small: a minimum if f is convex."""
-    f, g = objective.value(x), objective.gradient(x)
-    parts = {"objective": f, "gradient_norm": size(g), "largest_slope": np.abs(g).max(), **more}
-    about = f"∇f(x) = 0 in {len(x)} variables, {method}; the global minimum if f is convex"
-    return Certificate("gradient norm", parts["gradient_norm"], tol, about, parts)
+def wolfe(
+    objective: Objective, at: Point, d: np.ndarray, t: float, flatter: float = FLATTER
+) -> Point | None:
+    """Bisect for a step that lowers f enough and flattens the slope (weak Wolfe conditions)."""
+    slope, low, high, best = float(at.g @ d), 0.0, np.inf, None
+    for trial in range(LONGEST):
+        x = at.x + t * d
+        if not slope < 0 or np.array_equal(x, at.x):
+            break
+        if not np.isfinite(x).all():  # still falling at the end of all numbers
+            return best and best._replace(f=-np.inf)
+        f = objective.value(x)
+        if f > at.f + ENOUGH * t * slope:
+            high = t
+        else:
+            point = _point(objective, x, f, t)
+            if f == -np.inf or float(point.g @ d) >= flatter * slope:
+                return point
+            low, best = t, point
+        t = 0.5 * (low + high) if np.isfinite(high) else low * (2.0 if trial < PATIENT else LEAP)
+    return best if best is not None and best.f < at.f else None
+
+
+def _point(objective: Objective, x: np.ndarray, f: float, t: float) -> Point:
+    # where f is −∞ there is no gradient, and the run ends
+    return Point(x, f, objective.gradient(x) if f > -np.inf else np.zeros_like(x), t)

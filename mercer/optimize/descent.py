@@ -1,4 +1,4 @@
-"""Steepest descent in any norm, by Armijo's rule."""
+"""Going downhill on a smooth function: steepest descent in any norm, Newton's method, L-BFGS."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from mercer.norms import Linf, as_norm
-from mercer.optimize._run import Limits, Objective, Point, Trace, conclude, descend, stationarity
-from mercer.optimize._search import armijo
+from mercer._floats import EPS, TINY
+from mercer.norms import L2, Linf, as_norm
+from mercer.optimize._loops import two_loops
+from mercer.optimize._run import Objective, Point, Run, armijo, wolfe
 from mercer.result import Solution
 
 REACH = 1e8  # how much shorter or longer than x the first step may be
+SHARE, SHRINK = 1e-4, 0.5  # Armijo's rule: Newton's own step is nearly always good enough
+SHIFT = 1e-3  # the first shift of an indefinite Hessian, relative to its size
+FLAT = 1e-8  # eigenvalues below this share of the largest count as 0
 
 
 def gradient_descent(
@@ -76,7 +81,7 @@ def gradient_descent(
     """
     _check(step, share, shrink)
     objective, norm = Objective(f, grad), as_norm(norm)
-    limits, trace, at = Limits(tol, max_iter, time_limit), Trace(keep_points), objective.start(x0)
+    run = Run(objective, x0, tol, max_iter, time_limit, keep_points)
     size = norm.dual().value
 
     def advance(at: Point) -> Point | None:
@@ -84,10 +89,8 @@ def gradient_descent(
         first = at.t / shrink if at.t else _within_reach(step, d, at.x)
         return armijo(objective, at, d, first, share, shrink)
 
-    at, status = descend(at, advance, size, limits, trace)
     name = repr(norm) if norm.dimension is None else f"a {type(norm).__name__} norm"
-    proof = stationarity(objective, at.x, size, limits.tol, f"steepest descent in {name}")
-    return conclude(objective, at.x, status, proof, trace)
+    return run.stationary(run.descend(advance, size), size, f"steepest descent in {name}")
 
 
 def _within_reach(step: float, d: np.ndarray, x: np.ndarray) -> float:
@@ -102,3 +105,201 @@ def _check(step: float, share: float, shrink: float) -> None:
             f"step must be > 0, share in (0, 0.5] and shrink in (0, 1); got {step}, {share}, "
             f"{shrink}"
         )
+
+
+# -------------------------------------------------------------------- Newton
+def newton(
+    f: Any,
+    x0: Any,
+    grad: Callable[[np.ndarray], Any] | None = None,
+    hess: Callable[[np.ndarray], Any] | None = None,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+    keep_points: bool = False,
+) -> Solution:
+    """Minimise f by Newton's method: Δ = −∇²f(x)⁻¹∇f(x), with backtracking.
+
+    A Hessian that is not positive definite gets a multiple of the identity added until it is. At a
+    stationary point with a negative eigenvalue the run goes on along its eigenvector.
+
+    Parameters
+    ----------
+    f : callable or Problem
+        x ↦ f(x), a number; where it is NaN or infinite a step is taken back.
+    x0 : array of shape (d,)
+        Where to start; f must be finite there.
+    grad, hess : callable
+        x ↦ ∇f(x), shape (d,), and x ↦ ∇²f(x), shape (d, d); not needed if f is a Problem with both.
+    tol : float, default=1e-8
+        The Euclidean norm of the gradient at which the run is done.
+    max_iter, time_limit : int, float or None
+        Limits of steps and seconds; then, and on Ctrl-C, the best point so far is returned.
+    keep_points : bool, default=False
+        Whether ``stats["trace"]["points"]`` holds the path.
+
+    Returns
+    -------
+    Solution
+        The certificate adds Newton's decrement √(gᵀH⁻¹g) and the least eigenvalue of the Hessian.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.optimize import newton
+    >>> def hess(x):
+    ...     return np.diag(np.cosh(x))
+    >>> newton(lambda x: np.cosh(x).sum(), [2.0, -1.0], np.sinh, hess).status.name
+    'OPTIMAL'
+    """
+    objective = Objective(f, grad, hess, needs_hess=True)
+    run = Run(objective, x0, tol, max_iter, time_limit, keep_points)
+
+    def advance(at: Point) -> Point | None:
+        d = _direction(objective.hessian(at.x), at)
+        return armijo(objective, at, d, 1.0, SHARE, SHRINK)
+
+    while True:
+        status = run.descend(advance, L2.value)
+        lower = _escape(objective, run.at) if status.ok else None
+        if lower is None or run.limits.stopped(run.trace.steps):
+            break
+        run.at = lower
+    curvature = _curvature(objective, run.at.x)
+    return run.stationary(status, L2.value, "Newton's method", **curvature)
+
+
+def _direction(H: np.ndarray, at: Point) -> np.ndarray:
+    """Return −(H + τI)⁻¹g with the first τ of a ladder that makes the matrix positive definite."""
+    g = at.g
+    # where f is as good as straight, the step is bounded by the size of x
+    size = max(float(np.abs(H).max()), Linf.value(g) / (1.0 + Linf.value(at.x)), TINY)
+    lowest = float(H.diagonal().min())
+    shift = 0.0 if lowest > 0 else SHIFT * size - lowest
+    while True:
+        try:
+            return -cho_solve(cho_factor(H + shift * np.eye(len(g)), lower=True), g)
+        except LinAlgError:
+            shift = max(2.0 * shift, SHIFT * size)
+
+
+def _escape(objective: Objective, at: Point) -> Point | None:
+    """Return a lower point along a direction of negative curvature, or None at a minimum."""
+    H = objective.hessian(at.x)
+    (least,), vector = eigh(H, subset_by_index=[0, 0])
+    if least >= -FLAT * np.abs(H).max():
+        return None
+    v = vector[:, 0] if at.g @ vector[:, 0] <= 0 else -vector[:, 0]
+    t = 1.0 + float(np.abs(at.x).max())
+    while t > FLAT:
+        x = at.x + t * v
+        f = objective.value(x)
+        if -np.inf < f <= at.f + 0.25 * t * t * least:
+            return Point(x, f, objective.gradient(x), t)
+        t *= SHRINK
+    return None
+
+
+def _curvature(objective: Objective, x: np.ndarray) -> dict[str, float]:
+    """Return the least eigenvalue, and the decrement where it is positive."""
+    values, vectors = eigh(objective.hessian(x))
+    parts = {"least_eigenvalue": float(values[0])}
+    if values[0] > 0:
+        along = vectors.T @ objective.gradient(x)
+        parts["newton_decrement"] = float(L2.value(along / np.sqrt(values)))
+    return parts
+
+
+# -------------------------------------------------------------------- L-BFGS
+def lbfgs(
+    f: Any,
+    x0: Any,
+    grad: Callable[[np.ndarray], Any] | None = None,
+    *,
+    memory: int = 10,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    time_limit: float | None = None,
+    keep_points: bool = False,
+) -> Solution:
+    """Minimise a smooth f by the limited-memory method of Broyden, Fletcher, Goldfarb and Shanno.
+
+    The direction is −Bg with B ≈ ∇²f(x)⁻¹ from the last ``memory`` pairs of steps and changes of
+    the gradient; the step size meets Wolfe's conditions, found by bisection.
+
+    Parameters
+    ----------
+    f : callable or Problem
+        x ↦ f(x), a number; where it is NaN or infinite a step is taken back.
+    x0 : array of shape (d,)
+        Where to start; f must be finite there.
+    grad : callable
+        x ↦ ∇f(x), shape (d,); not needed if f is a Problem.
+    memory : int, default=10
+        How many steps are remembered.
+    tol : float, default=1e-6
+        The Euclidean norm of the gradient at which the run is done.
+    max_iter, time_limit : int, float or None
+        Limits of steps and seconds; then, and on Ctrl-C, the best point so far is returned.
+    keep_points : bool, default=False
+        Whether ``stats["trace"]["points"]`` holds the path.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> from scipy.optimize import rosen, rosen_der
+    >>> from mercer.optimize import lbfgs
+    >>> lbfgs(rosen, [-1.0, 2.0], rosen_der).value.round(5).tolist()
+    [1.0, 1.0]
+    """
+    if not memory >= 1:
+        raise ValueError(f"memory must be at least 1; got {memory}")
+    objective = Objective(f, grad)
+    run = Run(objective, x0, tol, max_iter, time_limit, keep_points)
+    pairs = memory if max_iter is None else min(memory, max_iter + 1)
+    known = _Memory(pairs, len(run.at.x))
+
+    def advance(at: Point) -> Point | None:
+        found = wolfe(objective, at, known.direction(at.g), known.first_step(at.g))
+        if found is None and known.count:  # what was learnt does not fit here
+            known.forget()
+            found = wolfe(objective, at, -at.g, known.first_step(at.g))
+        if found is not None and found.f > -np.inf:
+            known.learn(found.x - at.x, found.g - at.g)
+        return found
+
+    return run.stationary(run.descend(advance, L2.value), L2.value, f"L-BFGS with {memory} pairs")
+
+
+class _Memory:
+    """The last steps s and changes of the gradient y, with 1/sᵀy, in a ring of rows."""
+
+    def __init__(self, length: int, d: int):
+        self.S, self.Y, self.rho = np.zeros((length, d)), np.zeros((length, d)), np.zeros(length)
+        self.newest, self.count = length - 1, 0
+
+    def learn(self, s: np.ndarray, y: np.ndarray) -> None:
+        """Keep a pair of positive curvature."""
+        with np.errstate(over="ignore"):
+            curvature, squares = float(s @ y), float(s @ s) * float(y @ y)
+        if EPS * squares**0.5 < curvature < np.inf:
+            self.newest = (self.newest + 1) % len(self.rho)
+            self.count = min(self.count + 1, len(self.rho))
+            self.S[self.newest], self.Y[self.newest] = s, y
+            self.rho[self.newest] = 1.0 / curvature
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.count = 0
+
+    def direction(self, g: np.ndarray) -> np.ndarray:
+        """Return −Bg."""
+        return two_loops(self.S, self.Y, self.rho, self.newest, self.count, g)
+
+    def first_step(self, g: np.ndarray) -> float:
+        """Return 1, or a step of length 1 where nothing is known yet."""
+        return 1.0 if self.count else 1.0 / L2.value(g)

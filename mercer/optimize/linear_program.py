@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.optimize._highs import Highs, Outcome
-from mercer.optimize._program import Program
+from mercer.optimize._program import Highs, Outcome, Program
+from mercer.optimize._run import checked_limits
 from mercer.optimize.problem import Multipliers
 from mercer.result import Certificate, Solution, Status
 
@@ -71,7 +71,12 @@ def linear_program(
     >>> solution.value.tolist(), solution.certificate.primal, solution.certificate.dual
     ([1.0, 3.0], -7.0, -7.0)
     """
-    program, solve = Program.of(c, A_ub, b_ub, A_eq, b_eq, bounds), Highs.of(max_iter, time_limit)
+    program = Program.of(c, A_ub, b_ub, A_eq, b_eq, bounds)
+    return solve_program(program, Highs(checked_limits(tol, max_iter, time_limit)), tol)
+
+
+def solve_program(program: Program, solve: Highs, tol: float) -> Solution:
+    """Solve a program and prove the outcome, whatever it is."""
     trace = _Trace(program, tol)
     found = solve(program, trace.add)
     trace.add(found)
@@ -81,8 +86,7 @@ def linear_program(
         none = _infeasible(program, solve, tol) or _unbounded(program, solve, tol, found)
         return replace(none, stats={**stats, **none.stats})
     status = Status.OPTIMAL if proof.ok else _unproved(found.status)
-    stats["multipliers"] = multipliers
-    return Solution(x, status, proof, stats=stats, state=multipliers)
+    return Solution(x, status, proof, stats={**stats, "multipliers": multipliers})
 
 
 def _unproved(status: Status) -> Status:
@@ -169,4 +173,4 @@ def _unbounded(program: Program, solve: Highs, tol: float, found: Outcome) -> So
 def _outcome(
     x: np.ndarray, status: Status, proof: Certificate, multipliers: Multipliers, **more: Any
 ) -> Solution:
-    return Solution(x, status, proof, stats={"multipliers": multipliers, **more}, state=multipliers)
+    return Solution(x, status, proof, stats={"multipliers": multipliers, **more})

@@ -4,24 +4,21 @@ Functions return the Axes that they drew on; Displays keep the plain data of a p
 from a fitted model, as in scikit-learn.
 """
 
-from mercer.plot.assessment import calibration, confusion, predictions, residuals, roc
-from mercer.plot.curves import learning_curve, validation_curve
-from mercer.plot.displays import (
+from mercer.plot.classes import (
     CalibrationDisplay,
     ConfusionDisplay,
-    DecisionDisplay,
-    EmbeddingDisplay,
-    GramDisplay,
-    LearningCurveDisplay,
-    PredictionDisplay,
     RocDisplay,
-    ScreeDisplay,
-    SearchDisplay,
-    TraceDisplay,
+    calibration,
+    confusion,
+    roc,
 )
-from mercer.plot.projections import embedding, scree
-from mercer.plot.surface import search
-from mercer.plot.trace import trace
+from mercer.plot.curves import LearningCurveDisplay, learning_curve, validation_curve
+from mercer.plot.decision import DecisionDisplay
+from mercer.plot.gram import GramDisplay
+from mercer.plot.numbers import PredictionDisplay, predictions, residuals
+from mercer.plot.projections import EmbeddingDisplay, ScreeDisplay, embedding, scree
+from mercer.plot.runs import TraceDisplay, trace
+from mercer.plot.searches import SearchDisplay, search
 from mercer.plot.weights import loadings
 
 __all__ = [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from mercer.cv_results import is_number
 
 # from the palette of Okabe and Ito: told apart by colour-blind eyes and in grey
 BLUE, ORANGE = "#0072B2", "#D55E00"
@@ -22,6 +23,8 @@ MOST_LETTERS = 36  # nor numbers that are longer than this together
 MANY_DECADES = 1e4  # from here on powers of ten are written as powers
 LONGEST_NAME = 30
 LETTERS_PER_INCH = 12.5  # of small ones
+SYMBOL = 5  # letters that the symbol beside a name of a legend takes
+SIDE = 4.2  # inches of a picture, and the width of one that is square
 
 
 def axes_for(ax: Any, width: float = 6.0) -> Any:
@@ -35,38 +38,66 @@ def axes_for(ax: Any, width: float = 6.0) -> Any:
             "mercer.plot draws with matplotlib, which is not installed: "
             "pip install 'mercer[plot]' or pip install matplotlib"
         ) from error
-    return plt.subplots(figsize=(width, 4.2), layout="constrained")[1]
+    return plt.subplots(figsize=(width, SIDE), layout="constrained")[1]
 
 
-def clean(ax: Any, grid: str | None = "y") -> None:
-    """Leave out the frame; faint lines where values are read off."""
+def row_of_axes(count: int, axes: Any = None) -> np.ndarray:
+    """Return the given Axes, or new ones side by side."""
+    if axes is None:
+        first = axes_for(None, SIDE * count)
+        figure, place = first.figure, first.get_subplotspec()
+        first.remove()
+        grid = place.subgridspec(1, count) if count > 1 else [place]
+        return np.array([figure.add_subplot(grid[i]) for i in range(count)])
+    given = np.ravel(np.asarray(axes, dtype=object))
+    if len(given) != count:
+        raise ValueError(f"axes must hold {count} Axes, one for each picture; got {len(given)}")
+    return given
+
+
+def clean(ax: Any, grid: str | None = "y", x: str = "", y: str = "") -> Any:
+    """Leave out the frame, draw faint lines where values are read off, name the axes."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#999999")
     ax.tick_params(colors=INK, which="both")
     ax.set_axisbelow(True)
     if grid:
         ax.grid(axis=grid, color=GRID, linewidth=0.8)
+    return _named(ax, x, y)
+
+
+def bare(ax: Any, x: str = "", y: str = "", length: int = 0) -> Any:
+    """Leave out all lines around an image, name the axes."""
+    ax.spines[:].set_visible(False)
+    ax.tick_params(colors=INK, length=length)
+    return _named(ax, x, y)
+
+
+def _named(ax: Any, x: str, y: str) -> Any:
+    ax.set_xlabel(x, color=INK)
+    ax.set_ylabel(y, color=INK)
+    return ax
+
+
+def legend(ax: Any, *handles: Any, **options: Any) -> None:
+    """Write what is what, without a frame."""
+    ax.legend(*handles, **{"frameon": False, "labelcolor": INK, **options})
 
 
 class Scale(NamedTuple):
     """The distinct values of a parameter, in order, and where they stand on an axis."""
 
-    values: list[Any]
+    values: tuple[Any, ...]
     positions: np.ndarray
     kind: str  # "linear", "log" or "category"
 
     @classmethod
-    def of(cls, values: list[Any]) -> Scale:
-        """Sort numbers; keep other values (kernels, names) in the order of their appearance."""
-        distinct = _distinct(values)
-        if not all(_is_number(v) for v in distinct):
-            return cls(distinct, np.arange(len(distinct), dtype=float), "category")
-        numbers = sorted(float(v) for v in distinct)
-        return cls(numbers, np.array(numbers), "log" if _log_spaced(numbers) else "linear")
-
-    def place(self, value: Any) -> int:
-        """Return which of the values this is."""
-        return next(i for i, known in enumerate(self.values) if _same(known, value))
+    def of(cls, values: tuple[Any, ...]) -> Scale:
+        """Place numbers by size, other values (kernels, names) side by side."""
+        if not all(map(is_number, values)):
+            return cls(values, np.arange(len(values), dtype=float), "category")
+        numbers = np.array(values, dtype=float)
+        return cls(values, numbers, "log" if _log_spaced(numbers) else "linear")
 
     def edges(self) -> np.ndarray:
         """Return the borders of cells around the positions."""
@@ -92,31 +123,12 @@ class Scale(NamedTuple):
             powers = np.log10(self.positions)
             if np.allclose(powers, powers.round(), atol=1e-9) and len(powers) <= MOST_TICKS:
                 return [f"$10^{{{power:.0f}}}$" for power in powers]
-        texts = [name(v) for v in self.values]
+        texts = [name_of(v) for v in self.values]
         is_short = len(texts) <= MOST_TICKS and len("".join(texts)) <= MOST_LETTERS
         return texts if self.kind == "category" or is_short else []
 
 
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    alike = type(a) is type(b) or (_is_number(a) and _is_number(b))
-    return a is b or (alike and bool(a == b))
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if not any(_same(value, known) for known in found):
-            found.append(value)
-    return found
-
-
-def _log_spaced(numbers: list[float]) -> bool:
+def _log_spaced(numbers: np.ndarray) -> bool:
     """Tell whether ratios of neighbours are more even than their differences."""
     if len(numbers) < 2 or numbers[0] <= 0 or numbers[-1] < 8 * numbers[0]:
         return False
@@ -124,9 +136,10 @@ def _log_spaced(numbers: list[float]) -> bool:
     return len(numbers) == 2 or bool(ratios.std() / ratios.mean() < gaps.std() / gaps.mean())
 
 
-def name(value: Any) -> str:
-    """Return a short text for a value of a parameter."""
-    if _is_number(value):
+def name_of(value: Any) -> str:
+    """Return a short text for a label or a value of a parameter."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{float(value):.3g}".replace("-", "−")
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
@@ -167,3 +180,11 @@ def ring(ax: Any, x: float, y: float, text: str) -> None:
         [x], [y], linestyle="none", marker="o", markersize=13, markerfacecolor="none",
         markeredgecolor=INK, markeredgewidth=1.6, label=text, zorder=5,
     )  # fmt: skip
+
+
+def colour_bar(ax: Any, drawn: Any, label: str = "", pad: float = 0.02, **options: Any) -> None:
+    """Write beside the Axes what the colours mean."""
+    bar = ax.figure.colorbar(drawn, ax=ax, pad=pad, **options)
+    bar.set_label(label, color=INK)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from sklearn import model_selection
 
-from mercer.plot._axes import BLUE, INK, ORANGE, Scale, axes_for, band, clean, name, ring
+from mercer.cv_results import Axis
+from mercer.cv_results import score_name as name_of_score
+from mercer.plot._axes import BLUE, ORANGE, Scale, axes_for, band, clean, legend, name_of, ring
+from mercer.plot._display import Display, documented
+from mercer.plot.records import LearningCurve
 
 
+@documented
 def learning_curve(
     sizes: Any, train_scores: Any, test_scores: Any, *, score: str = "score", ax: Any = None
 ) -> Any:
@@ -20,12 +28,6 @@ def learning_curve(
         As returned by ``learning_curve`` of scikit-learn.
     score : str, default="score"
         The name of the score.
-    ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -34,14 +36,10 @@ def learning_curve(
     >>> X, y = [[float(i)] for i in range(40)], [0, 1] * 20
     >>> ax = plot.learning_curve(*learning_curve(SVC(), X, y, cv=4))  # doctest: +SKIP
     """
-    sizes = _ticks(sizes, "sizes")
-    ax = axes_for(ax)
-    _two_bands(ax, sizes, train_scores, test_scores)
-    _finish(ax, score)
-    ax.set_xlabel("training rows", color=INK)
-    return ax
+    return LearningCurveDisplay(sizes, train_scores, test_scores, score).plot(ax).ax_
 
 
+@documented
 def validation_curve(
     values: Any,
     train_scores: Any,
@@ -62,12 +60,6 @@ def validation_curve(
         As returned by ``validation_curve`` of scikit-learn.
     parameter, score : str
         The names of the axes.
-    ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -78,38 +70,102 @@ def validation_curve(
     >>> ax = plot.validation_curve(Cs, *scores, parameter="C")  # doctest: +SKIP
     """
     values = list(values)
-    scale = Scale.of(values)
-    if len(scale.values) != len(values):
+    axis = Axis.of(parameter, values)
+    if len(axis.values) != len(values):
         raise ValueError(f"values must be distinct; got {values!r}")
-    order = np.argsort([scale.place(value) for value in values])
-    train, test = (_scores(s, len(values), n) for s, n in _named(train_scores, test_scores))
+    scale, order = Scale.of(axis.values), np.argsort(axis.places)
+    train, test = _scores(train_scores, test_scores, len(values))
     ax = axes_for(ax)
-    mean, _ = _two_bands(ax, scale.positions, train[order], test[order])
-    best = int(np.nanargmax(mean))
-    ring(
-        ax,
-        scale.positions[best],
-        mean[best],
-        f"best test: {parameter} = {name(scale.values[best])}",
-    )
-    _finish(ax, score)
+    drawn = _draw_bands(ax, scale.positions, train[order], test[order], score)
+    best = int(np.nanargmax(drawn.test))
+    text = f"best test: {parameter} = {name_of(scale.values[best])}"
+    ring(ax, scale.positions[best], drawn.test[best], text)
+    legend(ax)
     scale.apply(ax.xaxis, parameter)
     return ax
 
 
-def _named(train: Any, test: Any) -> tuple[tuple[Any, str], tuple[Any, str]]:
-    return (train, "train_scores"), (test, "test_scores")
+@dataclass(eq=False, repr=False)
+class LearningCurveDisplay(Display):
+    """Training and test scores against the number of training rows, mean ± 1 std over folds.
+
+    Parameters
+    ----------
+    train_sizes : array of shape (n_sizes,)
+        The numbers of training rows.
+    train_scores, test_scores : array of shape (n_sizes, n_folds)
+        What `mercer.learning_curve` or scikit-learn's function of that name returned.
+    score_name : str, default="score"
+        The name of the score.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import SVC, learning_curve
+    >>> from mercer.plot import LearningCurveDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scores = learning_curve(SVC(), X, y, shuffle=True, random_state=0)
+    >>> display = LearningCurveDisplay(*scores, score_name="accuracy").plot()  # doctest: +SKIP
+    """
+
+    train_sizes: np.ndarray
+    train_scores: np.ndarray
+    test_scores: np.ndarray
+    score_name: str = "score"
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        scoring: Any = None,
+        score_name: str | None = None,
+        curve: Callable[..., Any] = model_selection.learning_curve,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Fit a model to growing samples, and draw.
+
+        Parameters
+        ----------
+        model : estimator
+            What is fitted.
+        X, y : array of shape (n, d), array of shape (n,)
+            Rows and targets.
+        scoring : str or callable, default=None
+            The score; None is that of the model.
+        score_name : str, default=None
+            What the axis says; None follows from ``scoring``.
+        curve : callable, default=sklearn.model_selection.learning_curve
+            What computes the scores. `mercer.learning_curve` reads one Gram matrix for all sizes
+            and folds, which is faster for kernel machines.
+        **options
+            ``train_sizes``, ``cv``, ``shuffle``, ``random_state`` and all else that ``curve``
+            accepts.
+        """
+        sizes, train, test = curve(model, X, y, scoring=scoring, **options)[:3]
+        return cls(sizes, train, test, score_name or name_of_score(model, scoring)).plot(ax)
+
+    def _draw(self, ax: Any) -> Any:
+        sizes = np.asarray(self.train_sizes, dtype=np.float64)
+        if sizes.ndim != 1 or len(sizes) == 0:
+            got = f"an array of shape {sizes.shape}"
+            raise ValueError(f"sizes must be a list of numbers; got {got}")
+        train, test = _scores(self.train_scores, self.test_scores, len(sizes))
+        ax = axes_for(ax)
+        _draw_bands(ax, sizes, train, test, self.score_name)
+        legend(ax)
+        return clean(ax, x="training rows", y=self.score_name)
 
 
-def _ticks(values: Any, what: str) -> np.ndarray:
-    ticks = np.asarray(values, dtype=np.float64)
-    if ticks.ndim != 1 or len(ticks) == 0:
-        raise ValueError(f"{what} must be a list of numbers; got an array of shape {ticks.shape}")
-    return ticks
+def _scores(train: Any, test: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return both scores as (n, n_folds)."""
+    return _table(train, n, "train_scores"), _table(test, n, "test_scores")
 
 
-def _scores(scores: Any, n: int, what: str) -> np.ndarray:
-    """Return scores as (n, n_folds)."""
+def _table(scores: Any, n: int, what: str) -> np.ndarray:
     table = np.asarray(scores, dtype=np.float64)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != n or np.isnan(table).all():
@@ -120,21 +176,16 @@ def _scores(scores: Any, n: int, what: str) -> np.ndarray:
     return table
 
 
-def _two_bands(ax: Any, x: np.ndarray, train: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Draw both scores; return mean and std of the test scores."""
-    drawn = []
-    for (scores, what), color, label in zip(
-        _named(train, test), (ORANGE, BLUE), ("training", "test"), strict=True
+def _draw_bands(
+    ax: Any, x: np.ndarray, train: np.ndarray, test: np.ndarray, score: str
+) -> LearningCurve:
+    """Draw both scores; return their means and spreads."""
+    drawn = LearningCurve.of(score, x, train, test)
+    for table, mean, spread, color, label in (
+        (train, drawn.train, drawn.train_spread, ORANGE, "training"),
+        (test, drawn.test, drawn.test_spread, BLUE, "test"),
     ):
-        table = np.ma.masked_invalid(_scores(scores, len(x), what))  # folds that failed
-        mean, std = table.mean(axis=1).filled(np.nan), table.std(axis=1).filled(np.nan)
         folds = f", mean ± 1 std of {table.shape[1]} folds" if table.shape[1] > 1 else ""
-        band(ax, x, mean, std, color, label + folds)
-        drawn.append((mean, std))
-    return drawn[1]
-
-
-def _finish(ax: Any, score: str) -> None:
-    clean(ax)
-    ax.set_ylabel(score, color=INK)
-    ax.legend(frameon=False, labelcolor=INK)
+        band(ax, x, mean, spread, color, label + folds)
+    clean(ax, y=score)
+    return drawn

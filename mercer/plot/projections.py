@@ -1,8 +1,9 @@
-"""Projections: how much each component holds, where the rows lie, what the components weigh."""
+"""Projections: how much each component holds, and where the rows lie."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,15 +17,25 @@ from mercer.plot._axes import (
     SURFACE,
     axes_for,
     clean,
-    name,
+    legend,
+    name_of,
 )
+from mercer.plot._display import Display, check_model, documented, last_step
+from mercer.plot.records import are_labels
 
 MOST_LABELS = len(PALETTE) * len(MARKERS)  # pairs of a colour and a marker
-MOST_INTEGERS = 12  # more distinct integers than this are values, not labels
 MOST_BARS = 40  # of a scree plot; more are drawn as a line
-MOST_ARROWS = 12  # features; more are drawn as a table of colours
 
 
+def component_name(model: Any, i: int) -> str:
+    """Return the name of a component, with its share of the variance if that is known."""
+    shares = getattr(model, "explained_variance_ratio_", None)
+    share = f" ({shares[i]:.1%})" if shares is not None and i < len(shares) else ""
+    return f"component {i + 1}{share}"
+
+
+# ---------------------------------------------------------------- components
+@documented
 def scree(model: Any, *, ax: Any = None) -> Any:
     """Draw the share of the variance of each component, and their sum.
 
@@ -34,14 +45,7 @@ def scree(model: Any, *, ax: Any = None) -> Any:
     Parameters
     ----------
     model : fitted estimator
-        `PCA`, `KernelPCA`, or anything else with ``explained_variance_ratio_`` or
-        ``eigenvalues_``.
-    ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
+        As for `ScreeDisplay.from_estimator`.
 
     Examples
     --------
@@ -49,61 +53,84 @@ def scree(model: Any, *, ax: Any = None) -> Any:
     >>> from mercer import PCA, plot
     >>> ax = plot.scree(PCA().fit(load_iris().data))  # doctest: +SKIP
     """
-    return draw_scree(*read_scree(model), ax=ax)
+    return ScreeDisplay.from_estimator(model, ax=ax).ax_
 
 
-def read_scree(model: Any) -> tuple[np.ndarray, bool]:
-    """Return the shares or eigenvalues of a model, and whether they are shares."""
-    shares = getattr(model, "explained_variance_ratio_", None)
-    values = getattr(model, "eigenvalues_", None) if shares is None else shares
-    if values is None:
-        raise TypeError(
-            "model must be fitted and have explained_variance_ratio_ or eigenvalues_; got "
-            f"{type(model).__name__}"
-        )
-    return np.asarray(values, dtype=np.float64), shares is not None
+@dataclass(eq=False, repr=False)
+class ScreeDisplay(Display):
+    """The share of the variance of each component and their sum, or the eigenvalues.
+
+    Parameters
+    ----------
+    values : array of shape (k,)
+        Shares of the variance, or eigenvalues.
+    are_shares : bool, default=True
+        Which of the two; shares are drawn with their sums.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import PCA
+    >>> from mercer.plot import ScreeDisplay
+    >>> model = PCA().fit(load_iris().data)
+    >>> display = ScreeDisplay.from_estimator(model)  # doctest: +SKIP
+    """
+
+    values: np.ndarray
+    are_shares: bool = True
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+        """Read a fitted model, and draw.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            `PCA`, `KernelPCA`, or anything else with ``explained_variance_ratio_`` or
+            ``eigenvalues_``; also a pipeline that ends in one.
+        """
+        model = last_step(model)
+        shares = getattr(model, "explained_variance_ratio_", None)
+        values = getattr(model, "eigenvalues_", None) if shares is None else shares
+        if values is None:
+            raise TypeError(
+                "model must be fitted and have explained_variance_ratio_ or eigenvalues_; got "
+                f"{type(model).__name__}"
+            )
+        return cls(np.asarray(values, dtype=np.float64), shares is not None).plot(ax)
+
+    def _draw(self, ax: Any) -> Any:
+        ax, values = axes_for(ax), np.asarray(self.values, dtype=np.float64)
+        _draw_bars(ax, values, "each" if self.are_shares else None)
+        if self.are_shares:
+            _draw_sums(ax, np.cumsum(values))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set_xlim(0.3, len(values) + 0.7)
+        what = "share of the variance" if self.are_shares else "eigenvalue"
+        return clean(ax, x="component", y=what)
 
 
-def draw_scree(values: np.ndarray, are_shares: bool, *, ax: Any = None) -> Any:
-    """Draw shares and their sums, or eigenvalues."""
-    ax = axes_for(ax)
-    if are_shares:
-        _draw_shares(ax, values)
-    else:
-        _draw_bars(ax, values, "eigenvalue")
-    clean(ax)
-    ax.set_xlabel("component", color=INK)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlim(0.3, len(values) + 0.7)
-    return ax
-
-
-def _draw_shares(ax: Any, shares: np.ndarray) -> None:
+def _draw_sums(ax: Any, sums: np.ndarray) -> None:
     from matplotlib.ticker import PercentFormatter
 
-    _draw_bars(ax, shares, "share of the variance", label="each")
-    total = np.cumsum(shares)
-    few = len(shares) <= MOST_BARS
-    ax.plot(
-        np.arange(1, len(shares) + 1), total, color=ORANGE, linewidth=1.8,
-        marker="o" if few else "", markersize=4, label="together",
-    )  # fmt: skip
+    marker = {"marker": "o" if len(sums) <= MOST_BARS else "", "markersize": 4}
+    position = np.arange(1, len(sums) + 1)
+    ax.plot(position, sums, color=ORANGE, linewidth=1.8, label="together", **marker)
     ax.set_ylim(0.0, 1.05)
     ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    ax.legend(frameon=False, labelcolor=INK, loc="center right")
+    legend(ax, loc="center right")
 
 
-def _draw_bars(ax: Any, values: np.ndarray, what: str, label: str | None = None) -> None:
-    position = np.arange(1, len(values) + 1)
+def _draw_bars(ax: Any, values: np.ndarray, label: str | None) -> None:
     colors = np.where(values < 0, ORANGE, BLUE)
     width = 0.7 if len(values) <= MOST_BARS else 1.0
-    ax.bar(position, values, width=width, color=colors, label=label)
+    ax.bar(np.arange(1, len(values) + 1), values, width=width, color=colors, label=label)
     if (values < 0).any():
         ax.axhline(0.0, color=INK, linewidth=0.8)
-    ax.set_ylabel(what, color=INK)
 
 
 # ---------------------------------------------------------------- rows
+@documented
 def embedding(
     Z: Any,
     X: Any = None,
@@ -128,12 +155,6 @@ def embedding(
         Labels or values.
     components : pair of int, default=(0, 1)
         Which coordinates.
-    ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -143,35 +164,98 @@ def embedding(
     >>> labels = iris.target_names[iris.target]
     >>> ax = plot.embedding(PCA(2).fit(iris.data), iris.data, labels)  # doctest: +SKIP
     """
-    model = Z if hasattr(Z, "transform") or hasattr(Z, "embedding_") else None
-    points = read_plane(Z, X, components)
-    names = component_name(model, components[0]), component_name(model, components[1])
-    return draw_embedding(points, color, names, ax=ax)
+    return EmbeddingDisplay._of(Z, X, color, components, Z).plot(ax).ax_
 
 
-def read_plane(Z: Any, X: Any, components: tuple[int, int]) -> np.ndarray:
-    """Return two coordinates of each row, shape (n, 2), from a table or a model."""
-    return _plane(_coordinates(Z, X), components)
+@dataclass(eq=False, repr=False)
+class EmbeddingDisplay(Display):
+    """Rows by two coordinates, coloured by label or by value.
 
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+        The coordinates.
+    color : array of shape (n,), default=None
+        Labels (texts, booleans, up to twelve integers: a legend) or values (a colour bar).
+    labels : pair of str
+        The names of the axes.
 
-def draw_embedding(
-    points: np.ndarray, color: Any, names: tuple[str, str], *, ax: Any = None
-) -> Any:
-    """Draw points of a plane, coloured by label or by value."""
-    color = None if color is None else _colors(color, len(points))
-    ax = axes_for(ax, width=6.4 if color is not None else 6.0)
-    if color is None:
-        _draw_dots(ax, points, c=BLUE)
-    elif are_labels(color):
-        _draw_labels(ax, points, color)
-    else:
-        dots = _draw_dots(ax, points, c=color.astype(np.float64), cmap=SURFACE)
-        ax.figure.colorbar(dots, ax=ax, pad=0.02).outline.set_visible(False)
-    clean(ax, grid=None)
-    ax.set_xlabel(names[0], color=INK)
-    ax.set_ylabel(names[1], color=INK)
-    ax.set_aspect("equal", adjustable="datalim")
-    return ax
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelPCA
+    >>> from mercer.plot import EmbeddingDisplay
+    >>> iris = load_iris()
+    >>> model = KernelPCA(2, kernel="rbf").fit(iris.data)
+    >>> names = iris.target_names[iris.target]
+    >>> display = EmbeddingDisplay.from_estimator(model, iris.data, names)  # doctest: +SKIP
+    """
+
+    points: np.ndarray
+    color: Any = None
+    labels: tuple[str, str] = ("component 1", "component 2")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        color: Any = None,
+        *,
+        components: tuple[int, int] = (0, 1),
+        ax: Any = None,
+    ) -> Self:
+        """Transform rows with a fitted model, and draw.
+
+        Parameters
+        ----------
+        model : fitted transformer
+            Its ``transform(X)`` is drawn, or its ``embedding_`` if there is no X; also a pipeline.
+        X : array, sparse matrix or frame of shape (n, d), default=None
+            The rows.
+        color, components
+            As in `mercer.plot.embedding`.
+        """
+        check_model(model, "fit", "transformer")
+        end = last_step(model)
+        return cls._of(model if X is not None else end, X, color, components, end).plot(ax)
+
+    @classmethod
+    def from_coordinates(
+        cls, Z: Any, color: Any = None, *, components: tuple[int, int] = (0, 1), ax: Any = None
+    ) -> Self:
+        """Draw coordinates that are known already.
+
+        Parameters
+        ----------
+        Z : array of shape (n, k)
+            The coordinates.
+        color, components
+            As in `mercer.plot.embedding`.
+        """
+        return cls._of(Z, None, color, components).plot(ax)
+
+    @classmethod
+    def _of(
+        cls, Z: Any, X: Any, color: Any, components: tuple[int, int], named_by: Any = None
+    ) -> Self:
+        points = _plane(_coordinates(Z, X), components)
+        across, up = (component_name(named_by, c) for c in components)
+        return cls(points, color, (across, up))
+
+    def _draw(self, ax: Any) -> Any:
+        points = self.points
+        color = None if self.color is None else _colors(self.color, len(points))
+        ax = axes_for(ax, width=6.4 if color is not None else 6.0)
+        if color is None:
+            _draw_dots(ax, points, c=BLUE)
+        elif are_labels(color):
+            _draw_labels(ax, points, color)
+        else:
+            dots = _draw_dots(ax, points, c=color.astype(np.float64), cmap=SURFACE)
+            ax.figure.colorbar(dots, ax=ax, pad=0.02).outline.set_visible(False)
+        ax.set_aspect("equal", adjustable="datalim")
+        return clean(ax, None, *self.labels)
 
 
 def _coordinates(Z: Any, X: Any) -> np.ndarray:
@@ -208,13 +292,6 @@ def _colors(color: Any, n: int) -> np.ndarray:
     return values
 
 
-def are_labels(values: np.ndarray) -> bool:
-    """Tell labels from values: texts, booleans and few integers."""
-    if values.dtype.kind in "iu":
-        return len(np.unique(values)) <= MOST_INTEGERS
-    return values.dtype.kind != "f"
-
-
 def _draw_dots(ax: Any, points: np.ndarray, **style: Any) -> Any:
     size = float(np.clip(6000 / max(len(points), 1), 6, 30))
     return ax.scatter(*points.T, **{"s": size, "alpha": 0.8, "linewidths": 0, **style})
@@ -229,17 +306,8 @@ def _draw_labels(ax: Any, points: np.ndarray, labels: np.ndarray) -> None:
         )
     for i, label in enumerate(known):
         _draw_dots(
-            ax, points[which == i], c=PALETTE[i % len(PALETTE)], label=name(str(label)),
+            ax, points[which == i], c=PALETTE[i % len(PALETTE)], label=name_of(str(label)),
             marker=MARKERS[(i + i // len(PALETTE)) % len(MARKERS)],
         )  # fmt: skip
-    ax.legend(
-        frameon=False, labelcolor=INK, loc="upper left", bbox_to_anchor=(1.0, 1.0),
-        ncols=1 + (len(known) - 1) // 16,
-    )  # fmt: skip
-
-
-def component_name(model: Any, i: int) -> str:
-    """Return the name of a component, with its share of the variance if that is known."""
-    shares = getattr(model, "explained_variance_ratio_", None)
-    share = f" ({shares[i]:.1%})" if shares is not None and i < len(shares) else ""
-    return f"component {i + 1}{share}"
+    columns = 1 + (len(known) - 1) // 16
+    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=columns)

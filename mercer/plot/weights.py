@@ -6,21 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from mercer.plot._axes import BLUE, DIVERGING, INK, axes_for, clean, name
-from mercer.plot.projections import MOST_ARROWS, component_name
+from mercer.plot._axes import BLUE, DIVERGING, INK, axes_for, bare, clean, name_of
+from mercer.plot._display import documented
+from mercer.plot.projections import component_name
 
+MOST_ARROWS = 12  # features; more are drawn as a table of colours
 LINE_HEIGHT = 0.19  # inches for each row of a table
 LINE = 0.055  # of the height of a picture, for each name beside an arrow
 LETTER_WIDTH = 0.016  # of its width
 FLATTEST = 0.75  # height for each width of a picture of arrows
 
 
+@documented
 def loadings(
-    model: Any,
-    components: tuple[int, ...] = (0, 1),
-    names: Any = None,
-    *,
-    ax: Any = None,
+    model: Any, components: tuple[int, ...] = (0, 1), names: Any = None, *, ax: Any = None
 ) -> Any:
     """Draw the loadings of features on components.
 
@@ -35,12 +34,6 @@ def loadings(
         Which components.
     names : list of str, default=None
         The names of the features; None takes those that the model was fitted with.
-    ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -79,7 +72,7 @@ def _names(model: Any, names: Any, d: int) -> list[str]:
         names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(d)])
     if len(names) != d:
         raise ValueError(f"names must have one text for each of {d} features; got {len(names)}")
-    return [name(str(n)) for n in names]
+    return [name_of(str(n)) for n in names]
 
 
 # ---------------------------------------------------------------- a few features
@@ -92,14 +85,11 @@ def _arrows(ax: Any, weights: np.ndarray, labels: list[str], titles: list[str], 
         )  # fmt: skip
     for line in (ax.axhline, ax.axvline):
         line(0.0, color="#BBBBBB", linewidth=0.8, zorder=0)
-    clean(ax, grid=None)
     height = _set_limits(ax, weights, labels)
     for side in (weights[:, 0] >= 0, weights[:, 0] < 0):
         own = [text for text, there in zip(labels, side, strict=True) if there]
         _write_names(ax, weights[side], own, height)
-    ax.set_xlabel(f"{what} on {titles[0]}", color=INK)
-    ax.set_ylabel(f"{what} on {titles[1]}", color=INK)
-    return ax
+    return clean(ax, None, *(f"{what} on {title}" for title in titles))
 
 
 def _set_limits(ax: Any, weights: np.ndarray, labels: list[str]) -> float:
@@ -155,9 +145,7 @@ def _heat(ax: Any, weights: np.ndarray, labels: list[str], titles: list[str], wh
     image = ax.imshow(weights, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto")
     ax.set_yticks(range(d), labels, fontsize=8)
     ax.set_xticks(range(k), [t.replace(" (", "\n(").replace("component ", "") for t in titles])
-    ax.set_xlabel("component", color=INK)
-    ax.tick_params(colors=INK, length=0)
-    ax.spines[:].set_visible(False)
+    bare(ax, "component")
     bar = ax.figure.colorbar(image, ax=ax, pad=0.03, shrink=min(1.0, 18 / d + 0.1), aspect=30)
     bar.set_label(what, color=INK)
     bar.outline.set_visible(False)

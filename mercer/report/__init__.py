@@ -1,8 +1,8 @@
 """Report: what a person reads of a fitted model, as one page for the browser."""
 
-from mercer.report._environment import environment
+from mercer.report._rivals import baseline, linear_model
 from mercer.report._rows import as_rows
-from mercer.report.examine import examine
+from mercer.report.examine import environment, examine
 from mercer.report.proofs import explain
 from mercer.report.render import embedding_page, render
 from mercer.report.study import Cloud, Proof, Study
@@ -13,10 +13,12 @@ __all__ = [
     "Proof",
     "Study",
     "as_rows",
+    "baseline",
     "embedding_page",
     "environment",
     "examine",
     "explain",
+    "linear_model",
     "render",
     "write_report",
     "write_text",

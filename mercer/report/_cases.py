@@ -8,32 +8,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.report._answers import Answers
-from mercer.report._rows import ArrayRows, Rows, SparseRows, as_rows
-from mercer.report._subject import Subject
+from mercer._words import percent
+from mercer.report._rows import TableRows, Training, as_rows
+from mercer.report._subject import Answers, Subject
 from mercer.report.study import Case, CaseTable
-from mercer.report.wording import percent
 
 SHOWN = 10
 
 
-def case_tables(answers: Answers, rows: Rows, columns: Sequence[int]) -> list[CaseTable]:
+def case_tables(answers: Answers, rows: TableRows, columns: Sequence[int]) -> list[CaseTable]:
     """Return the tables of the rows that were predicted."""
     tables = _numbers(answers) if answers.labels is None else _classes(answers)
+    unit = "confidence" if answers.probabilistic else "margin"
+    measure = "residual" if answers.labels is None else unit
     return [
-        CaseTable(
-            heading, words, [_case(answers, rows, int(i), columns) for i in order], measure(answers)
-        )
+        CaseTable(heading, words, [_case(answers, rows, int(i), columns) for i in order], measure)
         for heading, words, order in tables
         if len(order)
     ]
-
-
-def measure(answers: Answers) -> str:
-    """Return the name of what is said of each row beside its prediction."""
-    if answers.labels is None:
-        return "residual"
-    return "confidence" if answers.probabilistic else "margin"
 
 
 Listing = tuple[str, str, np.ndarray]
@@ -80,11 +72,14 @@ def _numbers(answers: Answers) -> Iterator[Listing]:
     yield "smallest residuals", "where it is nearest", rest[::-1][:SHOWN]
 
 
-def _case(answers: Answers, rows: Rows, i: int, columns: Sequence[int]) -> Case:
+def _case(
+    answers: Answers, rows: TableRows, i: int, columns: Sequence[int], said: str | None = None
+) -> Case:
+    """Return a row, with its confidence if nothing else is ``said`` of it."""
     truth, prediction = _text(answers.y[i]), _text(answers.prediction[i])
     right = None if answers.labels is None else not bool(answers.wrong[i])
-    values = rows.texts(i, columns)
-    return Case(int(rows.numbers[i]), truth, prediction, _confidence(answers, i), right, values)
+    told = _confidence(answers, i) if said is None else said
+    return Case(int(rows.numbers[i]), truth, prediction, told, right, rows.texts(i, columns))
 
 
 def _confidence(answers: Answers, i: int) -> str:
@@ -107,7 +102,7 @@ def _text(value: Any) -> str:
 
 # ---------------------------------------------------------------- support vectors
 def support_table(
-    subject: Subject, train: tuple[Rows, np.ndarray] | None, columns: Sequence[int]
+    subject: Subject, train: Training | None, columns: Sequence[int]
 ) -> CaseTable | None:
     """Return the training rows with the largest coefficients; None for models without any."""
     final = subject.final
@@ -115,12 +110,14 @@ def support_table(
         return None
     weights = np.abs(_dense(final.dual_coef_)).reshape(-1, len(final.support_)).max(axis=0)
     first = np.argsort(-weights, kind="stable")[:SHOWN]
-    cases = (
-        _from_training(subject, train, weights, first, columns)
-        if train is not None and _same_rows(final, train[0])
-        else _from_model(subject, weights, first)
-    )
-    words = _support_words(final, len(weights), len(cases))
+    told = [f"{weights[k]:.4g}" for k in first]
+    if not len(first):
+        cases = []
+    elif train is not None and _fitted_rows(final, len(train[1])) == len(train[1]):
+        cases = _from_training(subject, *train, first, told, columns)
+    else:
+        cases = _from_model(subject, first, told)
+    words = _support_words(len(weights), _fitted_rows(final), len(cases))
     return CaseTable("support vectors", words, cases, "weight")
 
 
@@ -128,75 +125,50 @@ def _dense(values: Any) -> np.ndarray:
     return np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
 
 
-def _same_rows(final: Any, rows: Rows) -> bool:
-    """Tell whether the numbers of the support vectors can be numbers of these rows."""
-    fitted = getattr(final, "shape_fit_", (len(rows),))[0]
-    return int(fitted) == len(rows)
+def _fitted_rows(final: Any, unknown: int = 0) -> int:
+    """Return how many rows the model was fitted to: support vectors are numbered among them."""
+    return int(getattr(final, "shape_fit_", (unknown,))[0])
 
 
-def _support_words(final: Any, count: int, shown: int) -> str:
-    fitted = getattr(final, "shape_fit_", None)
+def _support_words(count: int, fitted: int, shown: int) -> str:
     words = f"{count:,} support vectors carry the model"
-    if fitted is not None:
-        words = (
-            f"{count:,} of {fitted[0]:,} training rows ({count / fitted[0]:.0%}) carry the model"
-        )
+    if fitted:
+        words = f"{count:,} of {fitted:,} training rows ({count / fitted:.0%}) carry the model"
     if not shown:
         return words
     return f"{words}; the {shown} with the largest coefficients, by their number in the training"
 
 
 def _from_training(
-    subject: Subject, train: Any, weights: np.ndarray, first: np.ndarray, columns: Sequence[int]
+    subject: Subject,
+    rows: TableRows,
+    y: np.ndarray,
+    first: np.ndarray,
+    told: Sequence[str],
+    columns: Sequence[int],
 ) -> list[Case]:
-    if not len(first):
-        return []
     numbers = np.asarray(subject.final.support_)[first]
-    rows, y = train[0].take(numbers), train[1][numbers]
-    answers = Answers.of(subject, rows.data, y)
-    return [
-        Case(
-            int(rows.numbers[i]),
-            _text(y[i]),
-            _text(answers.prediction[i]),
-            f"{weights[k]:.4g}",
-            None if answers.labels is None else not bool(answers.wrong[i]),
-            rows.texts(i, columns),
-        )
-        for i, k in enumerate(first)
-    ]
+    rows = rows.take(numbers)
+    answers = Answers.of(subject, rows.data, y[numbers])
+    return [_case(answers, rows, i, columns, said) for i, said in enumerate(told)]
 
 
-def _from_model(subject: Subject, weights: np.ndarray, first: np.ndarray) -> list[Case]:
+def _from_model(subject: Subject, first: np.ndarray, told: Sequence[str]) -> list[Case]:
     """Return what the model has kept of them: encoded columns, and no truth."""
-    final, vectors = subject.final, subject.final.support_vectors_
-    if subject.pairwise or not len(first):
+    if subject.pairwise:
         return []
+    final, names = subject.final, subject.column_names
+    if subject.encoders:
+        named = getattr(subject.encoders[-1], "get_feature_names_out", lambda: None)
+        names = named()
     objects = subject.kernel is not None and subject.kernel.domain == "objects"
-    rows = as_rows(vectors, names=_encoded_names(subject), objects=objects).take(first)
-    predicted = np.asarray(final.predict(rows.data))
-    shown = _largest_columns(rows)
+    rows = as_rows(final.support_vectors_, names=names, objects=objects).take(first)
+    rows.numbers = np.asarray(final.support_)[first]
+    shown = range(len(rows.names))
+    if len(shown) > SHOWN:
+        shown = np.argsort(-rows.spreads(), kind="stable")[:SHOWN].tolist()
+    predicted = map(_text, np.asarray(final.predict(rows.data)))
     return [
-        Case(
-            int(np.asarray(final.support_)[k]),
-            "",
-            _text(predicted[i]),
-            f"{weights[k]:.4g}",
-            None,
-            rows.texts(i, shown),
-        )
-        for i, k in enumerate(first)
+        Case(int(rows.numbers[i]), "", prediction, said, None, rows.texts(i, shown))
+        for i, (prediction, said) in enumerate(zip(predicted, told, strict=True))
     ]
-
-
-def _encoded_names(subject: Subject) -> Any:
-    if not subject.encoders:
-        return subject.column_names
-    last = subject.encoders[-1]
-    return last.get_feature_names_out() if hasattr(last, "get_feature_names_out") else None
-
-
-def _largest_columns(rows: Rows) -> list[int]:
-    if not isinstance(rows, (ArrayRows, SparseRows)) or len(rows.names) <= SHOWN:
-        return list(range(len(rows.names)))
-    return np.argsort(-rows.spreads(), kind="stable")[:SHOWN].tolist()

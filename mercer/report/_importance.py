@@ -8,21 +8,20 @@ shuffles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from mercer._limits import Limits
+from mercer._words import count
 from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.rates import ratio
-from mercer.report._answers import Answers
-from mercer.report._clock import Clock
-from mercer.report._left_out import LeftOutError
-from mercer.report._pace import seconds_per_row
-from mercer.report._rows import Rows, Shuffle
-from mercer.report._subject import Subject
+from mercer.report._budget import LeftOutError, seconds_per_row
+from mercer.report._rows import Shuffle, TableRows
+from mercer.report._subject import Answers, Subject
 from mercer.report.study import Estimate, Importance
-from mercer.report.wording import count
 
 REPEATS = 5
 MOST_ROWS, LEAST_ROWS = 2000, 100
@@ -34,41 +33,39 @@ DRAWS = 1000
 NAMES = {"classify": "mean recall of the classes (UAR)", "regress": "R²"}
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """Columns, the most important first, and what was done in words."""
-
-    importances: list[Importance]
-    words: str
-
-
 def importances(
-    subject: Subject, rows: Rows, answers: Answers, clock: Clock, share: float, seed: int
-) -> Findings:
-    """Shuffle one column after the other before the first step of the model."""
+    subject: Subject,
+    rows: TableRows,
+    answers: Answers,
+    seconds: float,
+    batch_rows: int = BATCH_ROWS,
+) -> tuple[list[Importance], str]:
+    """Shuffle one column after the other before the first step of the model.
+
+    Returns the columns, the most important first, and what was done in words.
+    """
     _check(subject, rows, answers)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(answers.seed)
     columns, notes = _chosen(rows)
-    until = clock.passed() + clock.share(share)
-    budget = max(until - clock.passed(), 1e-9)
-    pace = seconds_per_row(subject, rows, budget)
-    affordable = int(np.clip(budget / (pace * REPEATS * len(columns)), LEAST_ROWS, MOST_ROWS))
+    limits, seconds = Limits.of(time_limit=seconds), max(seconds, 1e-9)
+    pace = seconds_per_row(subject, rows, seconds)
+    affordable = int(np.clip(seconds / (pace * REPEATS * len(columns)), LEAST_ROWS, MOST_ROWS))
     part = np.sort(rng.permutation(len(rows))[:affordable])
-    rows, judge = rows.take(part), Judge.of(answers, part)
-    batches = _batches(columns, rows, int(budget / (4 * pace)))
-    losses = _losses(subject, rows, judge, batches, rng, lambda: clock.passed() < until)
+    rows, judge = rows.take(part), Judge(answers.take(part))
+    batches = _batches(columns, rows, min(batch_rows, int(seconds / (4 * pace))))
+    losses = _losses(subject, rows, judge, batches, rng, limits)
     if len(losses) < len(columns):
         notes.append(f"time was up after {len(losses)} of {len(columns)} columns")
-    drops = judge.drops(np.array(losses).T, seed)
+    drops = judge.drops(np.array(losses).T)
     found = [Importance(rows.names[j], e) for j, e in zip(columns, drops, strict=False)]
     first = (
         f"how much the {NAMES[subject.task]} falls when a column is shuffled: mean of {REPEATS} "
         f"shuffles of {len(rows):,} rows, with 95 % intervals"
     )
-    return Findings(sorted(found, key=lambda i: -i.drop.value), "; ".join([first, *notes]))
+    return sorted(found, key=lambda i: -i.drop.value), "; ".join([first, *notes])
 
 
-def _check(subject: Subject, rows: Rows, answers: Answers) -> None:
+def _check(subject: Subject, rows: TableRows, answers: Answers) -> None:
     if not rows.has_columns:
         raise LeftOutError("the rows are objects: they have no columns")
     if subject.pairwise:
@@ -79,7 +76,7 @@ def _check(subject: Subject, rows: Rows, answers: Answers) -> None:
         raise LeftOutError("all rows have the same target: no column can matter")
 
 
-def _chosen(rows: Rows) -> tuple[np.ndarray, list[str]]:
+def _chosen(rows: TableRows) -> tuple[np.ndarray, list[str]]:
     """Return the columns that vary, at most so many, those of the largest variance first."""
     spreads, notes = rows.spreads(), []
     order = np.argsort(-spreads, kind="stable")
@@ -95,17 +92,17 @@ def _chosen(rows: Rows) -> tuple[np.ndarray, list[str]]:
 
 def _losses(
     subject: Subject,
-    rows: Rows,
+    rows: TableRows,
     judge: Judge,
     batches: Iterable[np.ndarray],
     rng: np.random.Generator,
-    in_time: Callable[[], bool],
+    limits: Limits,
 ) -> list[np.ndarray]:
     """Return each row's mean loss over the shuffles, for as many columns as there is time for."""
     orders = [rng.permutation(len(rows)) for _ in range(REPEATS)]  # the same for all columns
     losses: list[np.ndarray] = []
     for batch in batches:
-        if losses and not in_time():
+        if losses and limits.stopped():
             break
         shuffles: list[Shuffle] = [(int(j), order) for j in batch for order in orders]
         answers = subject.predict(rows.shuffled(shuffles))
@@ -114,51 +111,48 @@ def _losses(
     return losses
 
 
-def _batches(columns: np.ndarray, rows: Rows, in_time: int) -> Iterator[np.ndarray]:
+def _batches(columns: np.ndarray, rows: TableRows, most: int) -> Iterator[np.ndarray]:
     """Yield columns that are predicted together: enough rows to be fast, few enough to stop."""
-    height = min(BATCH_ROWS, BATCH_CELLS // max(len(rows.names), 1), in_time)
+    height = min(most, BATCH_CELLS // max(len(rows.names), 1))
     step = max(1, height // (len(rows) * REPEATS))
     yield from (columns[i : i + step] for i in range(0, len(columns), step))
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The truth of the rows, and the loss of a prediction: 0 or 1, or a square."""
+    """The loss of other predictions of the same rows, 0 or 1 or a square, and what it costs."""
 
-    y: np.ndarray
-    prediction: np.ndarray
-    numbers: bool
-    unit: float
+    answers: Answers
 
-    @classmethod
-    def of(cls, answers: Answers, part: np.ndarray) -> Judge:
-        y, numbers = answers.y[part], answers.labels is None
-        unit = float(np.abs(y - y.mean()).max()) if numbers else 1.0
-        return cls(y, answers.prediction[part], numbers, unit or 1.0)
+    @cached_property
+    def unit(self) -> float:
+        """The size of the targets, so that squares neither overflow nor vanish."""
+        y = self.answers.y
+        return float(np.abs(y - y.mean()).max()) or 1.0
 
     def loss(self, prediction: np.ndarray) -> np.ndarray:
         """Return the loss of each row; the rows are the last axis."""
-        if self.numbers:
-            return ((self.y - prediction) / self.unit) ** 2
-        return (self.y != prediction).astype(np.float64)
+        if self.answers.labels is None:
+            return ((self.answers.y - prediction) / self.unit) ** 2
+        return (self.answers.y != prediction).astype(np.float64)
 
-    def drops(self, losses: np.ndarray, seed: int) -> list[Estimate]:
+    def drops(self, losses: np.ndarray) -> list[Estimate]:
         """Return how much the score falls for each column of losses, shape (n, columns)."""
-        rise = losses - self.loss(self.prediction)[:, None]
-        statistic = self._lost_r2 if self.numbers else self._lost_recall
-        n = len(self.y)
-        strata = np.zeros(n, np.intp) if self.numbers else np.unique(self.y, return_inverse=True)[1]
+        rise = losses - self.loss(self.answers.prediction)[:, None]
+        lost, n = self._lost_r2 if self.answers.labels is None else self._lost_recall, len(rise)
+        strata, seed = self.answers.strata, self.answers.seed
         drawn = Resampling(strata, np.ones(n, np.intp), DRAWS, seed, rise.shape[1])
-        low, high = percentiles(drawn.values(lambda w: statistic(w, rise), np.ones(n)), 0.95)
-        values = statistic(np.ones((1, n)), rise)[0]
+        low, high = percentiles(drawn.values(lambda w: lost(w, rise), np.ones(n)), 0.95)
+        values = lost(np.ones((1, n)), rise)[0]
         return [Estimate(*map(float, e)) for e in zip(values, low, high, strict=True)]
 
     def _lost_recall(self, weight: np.ndarray, rise: np.ndarray) -> np.ndarray:
         """Return the mean over the classes of the recall that is lost; weights (b, n)."""
-        _, codes, counts = np.unique(self.y, return_inverse=True, return_counts=True)
+        codes, counts = self.answers.strata, np.bincount(self.answers.strata)
         return weight @ (rise / (len(counts) * counts[codes])[:, None])
 
     def _lost_r2(self, weight: np.ndarray, rise: np.ndarray) -> np.ndarray:
-        y, total = (self.y - self.y.mean()) / self.unit, weight.sum(axis=1)
+        y = (self.answers.y - self.answers.y.mean()) / self.unit
+        total = weight.sum(axis=1)
         mean, square = weight @ y / total, weight @ y**2 / total
         return ratio(weight @ rise / total[:, None], np.maximum(square - mean**2, 0.0)[:, None])

@@ -3,127 +3,161 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer.linear import LogisticRegression, Ridge
-from mercer.report._answers import Answers
-from mercer.report._quiet import collected
-from mercer.report._rows import Rows
-from mercer.report._subject import Subject
+from mercer.report._budget import LeftOutError, collected
+from mercer.report._rows import TableRows, Training
+from mercer.report._subject import Answers, Subject
 
 MOST_CELLS = 2e7  # of the table that the linear model is fitted to
-
+FEWEST_ROWS = 1000  # of it, however wide it is
+PROBE_ROWS = 20  # that are encoded to see how wide it is
 LINEAR = "linear model"
 
-Training = tuple[Rows, np.ndarray]
+
+# ---------------------------------------------------------------- the two models
+def baseline(y: Any, *, classes: Any = None) -> tuple[str, Any]:
+    """Return the name and the fitted model of a rule that does not look at the rows.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        The targets of the training rows.
+    classes : array, default=None
+        Classes that are to have a probability, be it 0; None means that y is numbers.
+
+    Returns
+    -------
+    str, estimator
+        "always 'no'" and the most frequent class, or "the mean" and the mean.
+
+    Examples
+    --------
+    >>> from mercer.report import baseline
+    >>> name, model = baseline(["no", "yes", "no"], classes=["no", "yes"])
+    >>> name, model.predict([[1.0]]).tolist(), model.predict_proba([[1.0]]).round(2).tolist()
+    ("always 'no'", ['no'], [[0.67, 0.33]])
+    """
+    y = np.asarray(y)
+    if classes is None:
+        return "the mean", DummyRegressor().fit(np.zeros((len(y), 1)), y)
+    seen, counts = np.unique(y, return_counts=True)
+    targets = np.concatenate([y, np.asarray(classes)])
+    weight = (np.arange(len(targets)) < len(y)).astype(np.float64)
+    rule = DummyClassifier(strategy="prior").fit(np.zeros((len(targets), 1)), targets, weight)
+    return f"always {seen.tolist()[counts.argmax()]!r}", rule
 
 
-@dataclass(frozen=True, eq=False)
-class Rivals:
-    """The answers of the rivals by their names, and sentences about them."""
+def linear_model(X: Any, y: Any, *, classes: bool, time_limit: float | None = None) -> Any:
+    """Return logistic regression or ridge regression on standardised columns, fitted.
 
-    answers: dict[str, Answers] = field(default_factory=dict)
-    words: list[str] = field(default_factory=list)
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        Encoded rows: finite numbers.
+    y : array of shape (n,)
+        Their targets.
+    classes : bool
+        Whether the targets are classes.
+    time_limit : float, default=None
+        Seconds for the fit; out of time it warns and is as good as it got.
+
+    Returns
+    -------
+    Pipeline
+        It takes encoded rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.report import linear_model
+    >>> X = np.arange(20.0)[:, None]
+    >>> linear_model(X, X[:, 0] > 7, classes=True).predict([[0.0], [19.0]])
+    array([False,  True])
+    """
+    last = LogisticRegression(time_limit=time_limit) if classes else Ridge()
+    return make_pipeline(StandardScaler(with_mean=not sp.issparse(X)), last).fit(X, y)
 
 
-def given_rivals(models: Mapping[str, Any], subject: Subject, rows: Rows, own: Answers) -> Rivals:
+# ---------------------------------------------------------------- their answers
+def given_rivals(
+    models: Mapping[str, Any], subject: Subject, rows: TableRows, own: Answers
+) -> dict[str, Answers]:
     """Let fitted models answer the same rows."""
-    found = Rivals()
+    found = {}
     for name, model in models.items():
         rival = Subject.of(model, name=f"rivals[{name!r}]")
         if rival.task != subject.task:
             raise ValueError(f"rivals[{name!r}] does not predict the same kind of target as model")
-        found.answers[str(name)] = Answers.of(rival, rows.data, own.y)
+        found[str(name)] = _answers(rival, rows.data, own)
     return found
 
 
 def usual_rivals(
     subject: Subject,
-    rows: Rows,
+    rows: TableRows,
     own: Answers,
     train: Training | None,
     seconds: float,
-    seed: int,
-) -> Rivals:
-    """Return the baseline and, with training rows, a linear model on the same encoded columns."""
-    found = Rivals()
+    most_cells: float = MOST_CELLS,
+) -> tuple[dict[str, Answers], list[str]]:
+    """Return the answers of a baseline and, with training rows, of a linear model; and words.
+
+    The linear model sees columns as the examined model encodes them.
+    """
+    name, rule = baseline(own.y if train is None else train[1], classes=own.labels)
+    first = _answers(Subject(rule), rows.data, own)
     if train is None:
-        found.answers.update([_baseline(own, own.y, " (of these rows)")])
-        found.words.append(
-            "no training rows were given: the baseline is taken from the rows that are judged"
-        )
-        return found
-    found.answers.update([_baseline(own, train[1], "")])
-    if not subject.is_linear:
-        _add_linear(found, subject, rows, own, train, seconds, seed)
-    return found
+        note = "no training rows were given: the baseline is taken from the rows that are judged"
+        return {f"{name} (of these rows)": first}, [note]
+    if subject.is_linear:
+        return {name: first}, []
+    try:
+        linear, words = _linear(subject, train, seconds, own.seed, most_cells)
+    except LeftOutError as reason:
+        return {name: first}, [f"no linear model to compare with: {reason}"]
+    second = _answers(Subject(linear), subject.columns(rows.data), own)
+    return {name: first, LINEAR: second}, words
 
 
-def _baseline(own: Answers, y: np.ndarray, note: str) -> tuple[str, Answers]:
-    """Return the answers of a rule that does not look at the row."""
-    n = len(own.y)
-    if own.labels is None:
-        return f"the mean{note}", Answers(own.y, np.full(n, float(np.mean(y))), None, None)
-    seen, counts = np.unique(y, return_counts=True)
-    label = seen[counts.argmax()]
-    shares = np.array([np.mean(y == known) for known in own.labels])
-    scores = None if own.scores is None else np.tile(shares, (n, 1))
-    return f"always {label.item()!r}{note}", Answers(own.y, np.full(n, label), scores, own.labels)
+def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
+    return replace(Answers.of(rival, X, own.y), n_draws=own.n_draws, seed=own.seed)
 
 
-# ---------------------------------------------------------------- the linear model
-def _add_linear(
-    found: Rivals,
-    subject: Subject,
-    rows: Rows,
-    own: Answers,
-    train: Training,
-    seconds: float,
-    seed: int,
-) -> None:
-    if subject.pairwise or subject.takes_objects:
-        found.words.append("no linear model to compare with: the rows have no columns of numbers")
-        return
-    if subject.task == "classify" and len(np.unique(train[1])) < 2:
-        found.words.append("no linear model to compare with: the training rows are of one class")
-        return
-    X, y = _some(subject, train, np.random.default_rng(seed), found)
-    if not _is_table(X):
-        found.words.append("no linear model to compare with: it needs finite numbers")
-        return
-    with collected(ConvergenceWarning) as told:
-        rival = _linear(subject, X, seconds).fit(X, y)
-    if told:
-        found.words.append("the linear model stopped short of its optimum")
-    encoded = subject.columns(rows.data)
-    found.answers[LINEAR] = Answers.of(Subject.of(rival), encoded, own.y)
-
-
-def _linear(subject: Subject, X: Any, seconds: float) -> Any:
+def _linear(
+    subject: Subject, train: Training, seconds: float, seed: int, most_cells: float
+) -> tuple[Any, list[str]]:
+    """Return the linear model on columns as the examined model encodes them, and words on it."""
     classes = subject.task == "classify"
-    last = LogisticRegression(time_limit=seconds) if classes else Ridge()
-    return make_pipeline(StandardScaler(with_mean=not sp.issparse(X)), last)
-
-
-def _some(
-    subject: Subject, train: Training, rng: np.random.Generator, found: Rivals
-) -> tuple[Any, np.ndarray]:
-    """Return encoded training rows, a random part of them if they are very many."""
+    if subject.pairwise or subject.takes_objects:
+        raise LeftOutError("the rows have no columns of numbers")
+    if classes and len(np.unique(train[1])) < 2:
+        raise LeftOutError("the training rows are of one class")
     rows, y = train
-    width = max(_width(subject.columns(rows.take(np.arange(min(len(rows), 20))).data)), 1)
-    most = max(int(MOST_CELLS / width), 1000)
+    words = []
+    width = _width(subject.columns(rows.take(np.arange(min(len(rows), PROBE_ROWS))).data))
+    most = max(int(most_cells / max(width, 1)), FEWEST_ROWS)
     if len(rows) > most:
-        part = rng.choice(len(rows), most, replace=False)
+        part = np.random.default_rng(seed).choice(len(rows), most, replace=False)
         rows, y = rows.take(part), y[part]
-        found.words.append(f"the linear model was fitted to {most:,} of the training rows")
-    return subject.columns(rows.data), y
+        words.append(f"the linear model was fitted to {most:,} of the training rows")
+    X = subject.columns(rows.data)
+    if not _is_table(X):
+        raise LeftOutError("it needs finite numbers")
+    with collected(ConvergenceWarning) as told:
+        model = linear_model(X, y, classes=classes, time_limit=seconds)
+    if told:
+        words.append("the linear model stopped short of its optimum")
+    return model, words
 
 
 def _width(table: Any) -> int:

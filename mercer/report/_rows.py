@@ -1,4 +1,4 @@
-"""The rows that a report looks at: frames, arrays, sparse matrices and lists of objects alike."""
+"""The rows that a report looks at, and their targets: frames, arrays and lists of objects alike."""
 
 from __future__ import annotations
 
@@ -8,87 +8,75 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._sklearn import _safe_indexing
+from mercer._words import short
+from mercer.report._subject import Subject, one_column
+
 LONGEST_TEXT = 200
 
 Shuffle = tuple[int, np.ndarray]
 """A column, and the rows that its values are taken from."""
 
 
-class Rows:
-    """Rows in the form the model was made for, with names for the columns and numbers for the rows.
+class TableRows:
+    """Rows as the model takes them, with names for the columns and numbers for the rows.
 
-    A child knows how its container is cut (`_cut`), how columns are replaced (`shuffled`), what a
-    cell holds (`_cell`) and how much each column varies (`spreads`).
+    Here they are those of a two-dimensional array; a child knows what a cell of another container
+    holds (`_cell`) and how its columns are replaced (`_replaced`).
     """
 
     has_columns: ClassVar[bool] = True
 
-    def __init__(self, data: Any, names: Sequence[str], numbers: np.ndarray):
-        self.data, self.names, self.numbers = data, list(names), numbers
+    def __init__(self, data: Any, names: Sequence[Any], numbers: np.ndarray):
+        self.data, self.names, self.numbers = data, list(map(str, names)), numbers
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def take(self, index: np.ndarray) -> Self:
         """Return some of the rows; they keep their numbers."""
-        return type(self)(self._cut(index), self.names, self.numbers[index])
+        return type(self)(_safe_indexing(self.data, index), self.names, self.numbers[index])
 
     def texts(self, row: int, columns: Sequence[int]) -> dict[str, str]:
         """Return what stands in these columns of a row, for people."""
-        return {self.names[j]: short(self._cell(row, j)) for j in columns}
-
-    def _cut(self, index: np.ndarray) -> Any:
-        return self.data[index]
-
-    def _cell(self, row: int, column: int) -> Any:
-        return self.data[row, column]
+        return {self.names[j]: cell_text(self._cell(row, j)) for j in columns}
 
     def shuffled(self, shuffles: Sequence[Shuffle]) -> Any:
         """Return a copy of all rows for each shuffle, one below the other."""
-        raise NotImplementedError
-
-    def spreads(self) -> np.ndarray:
-        """Return the variance of each column; of a text that of its indicators, 1 − Σ p²."""
-        raise NotImplementedError
-
-    def _stacked(self, shuffles: Sequence[Shuffle]) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """Return the rows of all copies, and for each shuffled column those of its values."""
         n = len(self)
         base = np.tile(np.arange(n), len(shuffles))
         sources: dict[int, np.ndarray] = {}
         for i, (column, order) in enumerate(shuffles):
-            source = sources.setdefault(column, base.copy())
-            source[i * n : (i + 1) * n] = order
-        return base, sources
+            sources.setdefault(column, base.copy())[i * n : (i + 1) * n] = order
+        return self._replaced(_safe_indexing(self.data, base), sources)
 
+    def spreads(self) -> np.ndarray:
+        """Return the variance of each column; of a text that of its indicators, 1 − Σ p²."""
+        return np.array([_spread(self._column(j)) for j in range(len(self.names))])
 
-class ArrayRows(Rows):
-    """Rows of a two-dimensional array."""
+    def _column(self, column: int) -> Any:
+        return _safe_indexing(self.data, column, axis=1)
 
-    def shuffled(self, shuffles: Sequence[Shuffle]) -> np.ndarray:
-        base, sources = self._stacked(shuffles)
-        copies = self.data[base]
+    def _cell(self, row: int, column: int) -> Any:
+        return self.data[row, column]
+
+    def _replaced(self, copies: Any, sources: dict[int, np.ndarray]) -> Any:
+        """Return copies whose columns hold the values of other rows."""
         for column, source in sources.items():
             copies[:, column] = self.data[source, column]
         return copies
 
-    def spreads(self) -> np.ndarray:
-        return np.array([_spread(self.data[:, j]) for j in range(self.data.shape[1])])
 
-
-class SparseRows(Rows):
+class SparseTableRows(TableRows):
     """Rows of a sparse matrix."""
 
     def shuffled(self, shuffles: Sequence[Shuffle]) -> Any:
-        copies = [self._one(column, order) for column, order in shuffles]
-        return sp.vstack(copies, format="csr")
+        return sp.vstack([self._one(*shuffle) for shuffle in shuffles], format="csr")
 
     def _one(self, column: int, order: np.ndarray) -> Any:
         values = self.data[:, [column]].toarray()[:, 0]
-        change = sp.coo_array(
-            (values[order] - values, (np.arange(len(values)), np.full(len(values), column))),
-            shape=self.data.shape,
-        )
+        places = np.arange(len(values)), np.full(len(values), column)
+        change = sp.coo_array((values[order] - values, places), shape=self.data.shape)
         changed = sp.csr_array(self.data) + change.tocsr()
         changed.eliminate_zeros()
         return type(self.data)(changed)
@@ -100,79 +88,61 @@ class SparseRows(Rows):
         return np.maximum(np.asarray(variance).ravel(), 0.0) * np.minimum(largest, 1e150) ** 2
 
 
-class PandasRows(Rows):
+class PandasRows(TableRows):
     """Rows of a pandas DataFrame."""
-
-    def _cut(self, index: np.ndarray) -> Any:
-        return self.data.iloc[index]
 
     def _cell(self, row: int, column: int) -> Any:
         return self.data.iat[row, column]
 
-    def shuffled(self, shuffles: Sequence[Shuffle]) -> Any:
-        base, sources = self._stacked(shuffles)
-        copies = self.data.iloc[base].reset_index(drop=True)
+    def _replaced(self, copies: Any, sources: dict[int, np.ndarray]) -> Any:
+        copies = copies.reset_index(drop=True)
         for column, source in sources.items():
             copies.isetitem(column, self.data.iloc[source, column].reset_index(drop=True))
         return copies
 
-    def spreads(self) -> np.ndarray:
-        return np.array([_spread(self.data.iloc[:, j]) for j in range(self.data.shape[1])])
 
-
-class PolarsRows(Rows):
+class PolarsRows(TableRows):
     """Rows of a polars DataFrame."""
 
-    def shuffled(self, shuffles: Sequence[Shuffle]) -> Any:
-        base, sources = self._stacked(shuffles)
-        columns = [self.data[self.names[j]][source] for j, source in sources.items()]
-        return self.data[base].with_columns(columns)
-
-    def spreads(self) -> np.ndarray:
-        return np.array([_spread(self.data[name]) for name in self.names])
+    def _replaced(self, copies: Any, sources: dict[int, np.ndarray]) -> Any:
+        return copies.with_columns([self._column(j)[source] for j, source in sources.items()])
 
 
-class ObjectRows(Rows):
+class ObjectRows(TableRows):
     """A list of objects: there are no columns, only the objects themselves."""
 
     has_columns = False
-
-    def _cut(self, index: np.ndarray) -> list[Any]:
-        return [self.data[i] for i in index]
 
     def _cell(self, row: int, column: int) -> Any:
         return self.data[row]
 
 
-def as_rows(X: Any, *, names: Any = None, objects: bool = False) -> Rows:
+Training = tuple[TableRows, np.ndarray]
+"""Rows that a model was fitted to, and their targets."""
+
+_FRAMES: dict[str, type[TableRows]] = {"pandas": PandasRows, "polars": PolarsRows}
+
+
+def as_rows(X: Any, *, names: Any = None, objects: bool = False) -> TableRows:
     """Return X as rows; ``names`` are those of columns that have none of their own.
 
     ``objects`` says that the model is made for objects, not for tables.
     """
-    if objects:
-        return _objects(X)
     library = type(X).__module__.split(".")[0]
-    if library in _FRAMES and getattr(X, "ndim", 2) == 2:
-        return _FRAMES[library](X, [str(name) for name in X.columns], _row_numbers(X))
-    if sp.issparse(X):
-        return SparseRows(X.tocsr(), _names(names, X.shape[1]), np.arange(X.shape[0]))
-    if _is_list_of_objects(X):
-        return _objects(X)
-    table = np.asarray(X)
+    if objects or _is_list_of_objects(X):
+        data = list(X) if not sp.issparse(X) else [X[[i]] for i in range(X.shape[0])]
+        return ObjectRows(data, ["object"], np.arange(len(data)))
+    if library in _FRAMES:
+        return _FRAMES[library](X, X.columns, _row_numbers(X))
+    table, kind = (X.tocsr(), SparseTableRows) if sp.issparse(X) else (np.asarray(X), TableRows)
     if table.ndim != 2:
         raise ValueError(
             f"X must be a frame, a table (rows × columns), a sparse matrix or a list of objects; "
             f"got {type(X).__name__} of shape {table.shape}"
         )
-    return ArrayRows(table, _names(names, table.shape[1]), np.arange(len(table)))
-
-
-_FRAMES: dict[str, type[Rows]] = {"pandas": PandasRows, "polars": PolarsRows}
-
-
-def _objects(X: Any) -> ObjectRows:
-    data = list(X) if not sp.issparse(X) else [X[[i]] for i in range(X.shape[0])]
-    return ObjectRows(data, ["object"], np.arange(len(data)))
+    n, d = table.shape
+    named = names is not None and len(names) == d
+    return kind(table, names if named else [f"x{j}" for j in range(d)], np.arange(n))
 
 
 def _is_list_of_objects(X: Any) -> bool:
@@ -189,10 +159,57 @@ def _row_numbers(frame: Any) -> np.ndarray:
     return np.arange(frame.shape[0])
 
 
-def _names(names: Any, count: int) -> list[str]:
-    if names is not None and len(names) == count:
-        return [str(name) for name in names]
-    return [f"x{j}" for j in range(count)]
+# ---------------------------------------------------------------- targets
+def rows_and_targets(
+    subject: Subject, X: Any, y: Any, name: str, numbers: Any = None
+) -> tuple[TableRows, np.ndarray, list[str]]:
+    """Return the rows that have a target, their targets, and sentences about the others."""
+    rows = as_rows(X, names=subject.column_names, objects=subject.takes_objects)
+    targets = one_column(y)
+    if targets.ndim != 1:
+        raise ValueError(
+            f"{name} must be one target for each row, shape (n,); got shape {targets.shape}"
+        )
+    if len(rows) != len(targets):
+        raise ValueError(
+            f"{name} must have one target for each row; got {len(targets)} for {len(rows)} rows"
+        )
+    if numbers is not None:
+        rows.numbers = _checked_numbers(numbers, len(rows))
+    gone = missing(targets)
+    if gone.all():
+        raise ValueError(f"{name} has no target: a report needs rows whose target is known")
+    if not gone.any():
+        return rows, _typed(targets, subject, name), []
+    kept, note = np.flatnonzero(~gone), f"{gone.sum():,} rows without a target were left out"
+    return rows.take(kept), _typed(targets[kept], subject, name), [note]
+
+
+def _checked_numbers(numbers: Any, n: int) -> np.ndarray:
+    found = np.asarray(numbers)
+    if found.shape != (n,) or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"row_numbers must be a whole number for each of the {n} rows; got {found.dtype} of "
+            f"shape {found.shape}"
+        )
+    return found
+
+
+def _typed(targets: np.ndarray, subject: Subject, name: str) -> np.ndarray:
+    """Return numbers for a regression, and classes of one type."""
+    if targets.dtype.kind == "O":
+        targets = np.array(targets.tolist())
+    numbers = targets.dtype.kind in "biuf"
+    if subject.task == "regress":
+        if not numbers:
+            raise TypeError(f"{name} must be numbers for a regression; got {targets.dtype}")
+        return targets.astype(np.float64)
+    if numbers != (subject.classes.dtype.kind in "biuf"):
+        raise TypeError(
+            f"{name} must hold classes like those of the model, {subject.classes[:5].tolist()}; "
+            f"got {targets[:5].tolist()}"
+        )
+    return targets
 
 
 # ---------------------------------------------------------------- cells
@@ -231,13 +248,12 @@ def _impurity(values: np.ndarray) -> float:
     return float(1.0 - ((counts / max(counts.sum(), 1)) ** 2).sum())
 
 
-def short(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a value as a short text."""
     if _is_missing(value):
         return "missing"
     if isinstance(value, (float, np.floating)):
         return f"{float(value):.4g}"
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return short(
+        value.decode(errors="replace") if isinstance(value, bytes) else value, LONGEST_TEXT
+    )

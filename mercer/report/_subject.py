@@ -1,8 +1,9 @@
-"""The model that is examined: what predicts, what was fitted last, what came before it."""
+"""The model that is examined: what predicts, its parts, and its answers to rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, Literal
@@ -13,13 +14,21 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.assess.classification import ClassificationEvaluation
+from mercer.assess.evaluate import evaluate_classes, evaluate_numbers
+from mercer.assess.regression import RegressionEvaluation
 from mercer.kernels import Kernel
 from mercer.linear import LogisticRegression, Ridge
 from mercer.maps import EmpiricalMap, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier
 from mercer.spectral import KernelPCA
 
+Evaluation = ClassificationEvaluation | RegressionEvaluation
+
 MAPS = (EmpiricalMap, KernelPCA, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier)
 """Steps after which a linear model is linear no more."""
+
+DRAWN_VALUES = 1e6  # drawn for the intervals of a score, for each second of the time limit
+DRAWS = (100, 1000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +53,10 @@ class Subject:
             search, model = model, _best(model, name)
         _check_kind(model, name)
         check_is_fitted(model)
-        own = _inner_search(model) if search is None else search
-        return cls(model, own)
+        last = model.steps[-1][1] if isinstance(model, Pipeline) else None
+        if search is None and _is_search(last) and hasattr(last, "best_estimator_"):
+            search = last
+        return cls(model, search)
 
     @property
     def task(self) -> Literal["classify", "regress"]:
@@ -62,6 +73,11 @@ class Subject:
     def encoders(self) -> list[Any]:
         """The fitted transformers before it."""
         return _unfold(self.model)[0]
+
+    @property
+    def column_encoders(self) -> list[Any]:
+        """The transformers that make numbers in columns, before features of a kernel."""
+        return list(takewhile(lambda step: not isinstance(step, MAPS), self.encoders))
 
     @property
     def kernel(self) -> Kernel | None:
@@ -84,23 +100,19 @@ class Subject:
         """The names of the columns in the fit, or None."""
         return getattr(self.model, "feature_names_in_", None)
 
-    def encode(self, X: Any) -> Any:
-        """Return rows as the last estimator sees them."""
-        for encoder in self.encoders:
-            X = encoder.transform(X)
-        return X
-
-    def columns(self, X: Any) -> Any:
-        """Return rows as numbers in columns, before features of a kernel are made of them."""
-        for encoder in takewhile(lambda step: not isinstance(step, MAPS), self.encoders):
-            X = encoder.transform(X)
-        return X
-
     @property
     def is_linear(self) -> bool:
         """Whether it is a linear model of its columns, found by a plain fit."""
-        mapped = any(isinstance(step, MAPS) for step in self.encoders)
+        mapped = len(self.column_encoders) < len(self.encoders)
         return type(self.final) in (LogisticRegression, Ridge) and not mapped
+
+    def encode(self, X: Any) -> Any:
+        """Return rows as the last estimator sees them."""
+        return _through(self.encoders, X)
+
+    def columns(self, X: Any) -> Any:
+        """Return rows as numbers in columns, before features of a kernel are made of them."""
+        return _through(self.column_encoders, X)
 
     # ------------------------------------------------------------ predictions
     @cached_property
@@ -110,9 +122,7 @@ class Subject:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return a prediction for each row, shape (n,)."""
-        prediction = np.asarray(self.model.predict(X))
-        if prediction.ndim == 2 and prediction.shape[1] == 1:
-            prediction = prediction[:, 0]
+        prediction = one_column(self.model.predict(X))
         if prediction.ndim != 1:
             raise ValueError(
                 f"a report is of one target; the model predicts {prediction.shape[1]}: fit and "
@@ -136,7 +146,18 @@ class Subject:
         return values if fits and (probabilities or not of_pairs) else None
 
 
-# ---------------------------------------------------------------- unfolding
+def one_column(values: Any) -> np.ndarray:
+    """Return an array; a table of one column is that column."""
+    array = np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _through(encoders: Iterable[Any], X: Any) -> Any:
+    for encoder in encoders:
+        X = encoder.transform(X)
+    return X
+
+
 def _is_search(model: Any) -> bool:
     return hasattr(model, "cv_results_") or (
         hasattr(model, "param_grid") and hasattr(model, "estimator")
@@ -163,12 +184,6 @@ def _unfold(model: Any) -> tuple[list[Any], Any]:
     return before + further, final
 
 
-def _inner_search(model: Any) -> Any:
-    """Return a search at the end of a pipeline."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else None
-    return last if _is_search(last) and hasattr(last, "best_estimator_") else None
-
-
 def _check_kind(model: Any, name: str) -> None:
     predicts = hasattr(model, "fit") and hasattr(model, "predict")
     if not predicts or not (is_classifier(model) or is_regressor(model)):
@@ -176,3 +191,86 @@ def _check_kind(model: Any, name: str) -> None:
             f"{name} must be a fitted classifier or regressor, a pipeline that ends in one, or a "
             f"search; got {type(model).__name__}"
         )
+
+
+# ---------------------------------------------------------------- answers
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Targets, predictions and scores of the same rows, and what is said of them.
+
+    Models that answer the same rows are judged by the same draws of them.
+    """
+
+    y: np.ndarray
+    prediction: np.ndarray
+    scores: np.ndarray | None
+    labels: np.ndarray | None  # None: numbers
+    n_draws: int = DRAWS[1]
+    seed: int = 0
+
+    @classmethod
+    def of(cls, subject: Subject, X: Any, y: np.ndarray) -> Answers:
+        """Let a model answer."""
+        prediction = subject.predict(X)
+        if subject.task == "regress":
+            return cls(y, prediction.astype(np.float64), None, None)
+        known = bool(np.isin(y, subject.classes).all())
+        if known:
+            return cls(y, prediction, subject.scores(X), subject.classes)
+        # a class that the model has never seen has no column of scores
+        return cls(y, prediction, None, np.unique(np.concatenate([y, subject.classes])))
+
+    def drawn_for(self, seconds: float, seed: int) -> Answers:
+        """Return them with as many draws for intervals as there is time for."""
+        columns = 1 if self.scores is None else self.scores[0].size
+        n_draws = np.clip(DRAWN_VALUES * seconds / (len(self.y) * columns), *DRAWS)
+        return replace(self, n_draws=int(n_draws), seed=seed)
+
+    def take(self, index: np.ndarray) -> Answers:
+        """Return the answers to some of the rows."""
+        scores = None if self.scores is None else self.scores[index]
+        return replace(self, y=self.y[index], prediction=self.prediction[index], scores=scores)
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """What is said of all of them."""
+        weight = np.ones(len(self.y))
+        given = (weight, self.n_draws, self.seed)
+        if self.labels is None:
+            return evaluate_numbers(self.y, self.prediction, *given)
+        return evaluate_classes(self.y, self.prediction, self.scores, self.labels, None, *given)
+
+    @cached_property
+    def strata(self) -> np.ndarray:
+        """The class of each row as a number, 0 for numbers: rows are drawn from each by itself."""
+        if self.labels is None:
+            return np.zeros(len(self.y), np.intp)
+        return np.unique(self.y, return_inverse=True)[1]
+
+    @cached_property
+    def wrong(self) -> np.ndarray:
+        """Which rows were predicted wrongly, or the residuals y − prediction."""
+        return self.y != self.prediction if self.labels is not None else self.y - self.prediction
+
+    @cached_property
+    def probabilistic(self) -> bool:
+        """Whether the scores are probabilities of the classes."""
+        if self.scores is None or self.scores.ndim != 2:
+            return False
+        return bool((self.scores >= 0).all() and np.allclose(self.scores.sum(axis=1), 1.0))
+
+    @cached_property
+    def certainty(self) -> np.ndarray | None:
+        """The probability of the predicted class, or how far it is ahead of the next."""
+        if self.scores is None or self.labels is None:
+            return None
+        if self.scores.ndim == 1:
+            return np.abs(self.scores)
+        order = np.argsort(self.labels)
+        place = order[np.searchsorted(self.labels, self.prediction, sorter=order)]
+        own = self.scores[np.arange(len(place)), place]
+        if self.probabilistic:
+            return own
+        rest = self.scores.copy()
+        rest[np.arange(len(place)), place] = -np.inf
+        return own - rest.max(axis=1)

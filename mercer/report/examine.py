@@ -1,32 +1,36 @@
-"""Everything that a report shows of a model, computed."""
+"""Everything that a report shows of a model, computed: a study."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
-from mercer.report._answers import Answers, Judged
+from mercer._array import n_threads
+from mercer._limits import Limits
+from mercer._words import count
+from mercer.report._budget import LeftOutError, affordable_rows
 from mercer.report._cases import case_tables, support_table
-from mercer.report._clock import Clock
-from mercer.report._cloud import cloud_of
-from mercer.report._curve import curve_of
-from mercer.report._environment import environment
-from mercer.report._importance import Findings, importances
-from mercer.report._left_out import LeftOutError
-from mercer.report._rivals import Rivals, given_rivals, usual_rivals
-from mercer.report._rows import Rows
+from mercer.report._importance import importances
+from mercer.report._pictures import cloud_of, curve_of, surface_of
+from mercer.report._rivals import given_rivals, usual_rivals
+from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
-from mercer.report._subject import Subject
-from mercer.report._surface import surface_of
-from mercer.report._targets import affordable_rows, rows_and_targets
-from mercer.report._words import command_of, title_of, what_was_done
+from mercer.report._subject import Answers, Subject
 from mercer.report.proofs import explain
-from mercer.report.study import CaseTable, Cloud, Score, Study
+from mercer.report.study import Curve, Importance, Score, Study, Surface
 
-SHOWN_COLUMNS = 12
+DEFAULT_SECONDS = 10.0
 SHARES = {
     "predictions": 0.25,
     "linear model": 0.1,
@@ -36,7 +40,11 @@ SHARES = {
 }
 """The parts of the time that sections may take."""
 
-Train = tuple[Rows, np.ndarray] | None
+SHOWN_COLUMNS = 12
+LONGEST_MODEL, LONGEST_COMMAND = 300, 2000  # characters
+LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e-?\d+)?")
+LIBRARIES = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "Numba": "numba"}
+
 Found = TypeVar("Found")
 
 
@@ -108,24 +116,40 @@ def examine(
     >>> study.left_out["learning curve"]
     'no training rows were given'
     """
-    clock, subject = Clock(time_limit), Subject.of(model, search)
+    start, seconds = time.monotonic(), _seconds(time_limit)
+    limits, subject = Limits.of(time_limit=seconds), Subject.of(model, search)
     rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
-    taught = None if train is None else _training(subject, train)
-    budget = clock.share(SHARES["predictions"])
-    rows, targets = affordable_rows(subject, rows, targets, budget, random_state, notes)
-    work = _Work(subject, rows, targets, taught, clock, int(random_state), notes)
-    study = work.study(rivals)
+    taught = _training(subject, train)
+    budget = SHARES["predictions"] * seconds
+    rows, targets, more = affordable_rows(subject, rows, targets, budget, random_state)
+    answers = Answers.of(subject, rows.data, targets).drawn_for(seconds, int(random_state))
+    work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
+    found = work.sections(rivals)
     return Study(
-        title=title or title_of(subject, len(rows)),
-        words=what_was_done(subject, study["evaluation"], taught, words, work.notes),
-        command=command or command_of(subject, taught is not None, time_limit, random_state),
-        environment=environment(clock.passed()),
+        title=title or _title(subject, len(rows)),
+        task=subject.task,
+        words=_what_was_done(work, words),
+        evaluation=answers.evaluation,
+        proof=explain(subject.final, subject.encoders),
+        command=command or _command(subject, taught is not None, time_limit, random_state),
+        environment=environment(time.monotonic() - start),
         left_out=work.left_out,
-        **study,
+        **found,
     )
 
 
-def _training(subject: Subject, train: Any) -> Train:
+def _seconds(time_limit: Any) -> float:
+    if time_limit is None:
+        return DEFAULT_SECONDS
+    number = isinstance(time_limit, (int, float, np.integer, np.floating))
+    if not number or isinstance(time_limit, bool) or not time_limit > 0:
+        raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {time_limit!r}")
+    return float(time_limit)
+
+
+def _training(subject: Subject, train: Any) -> Training | None:
+    if train is None:
+        return None
     if not isinstance(train, (tuple, list)) or len(train) != 2:
         raise TypeError(
             f"train must be a pair (X, y) of the training rows and their targets; got "
@@ -140,33 +164,37 @@ class _Work:
     """The sections, each computed or left out with a reason."""
 
     subject: Subject
-    rows: Rows
-    y: np.ndarray
-    train: Train
-    clock: Clock
-    seed: int
+    rows: TableRows
+    answers: Answers
+    train: Training | None
+    seconds: float
+    limits: Limits
     notes: list[str]
     left_out: dict[str, str] = field(default_factory=dict)
 
-    def study(self, rivals: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the fields of a study that are computed from rows."""
-        answers = Answers.of(self.subject, self.rows.data, self.y)
-        own = Judged.of(answers, answers.draws(self.clock.limit), self.seed)
-        scores = self._scores(own, rivals)
-        columns = self._try("columns", lambda: self._importances(answers))
-        shown = _shown_columns(self.rows, columns)
+    def sections(self, rivals: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the fields of a study that may be missing, or cost time."""
+        seen, seed = (self.subject, self.rows, self.answers), self.answers.seed
+        scores = self._scores(rivals)
+        columns, words = self._try(
+            "columns", lambda: importances(*seen, self._share("columns"))
+        ) or ([], "")
+        shown = _shown_columns(self.rows.names, columns)
+        cases = case_tables(self.answers, self.rows, shown)
+        support = support_table(self.subject, self.train, shown)
         return {
-            "task": self.subject.task,
             "scores": scores,
-            "evaluation": own.evaluation,
-            "proof": explain(self.subject.final, self.subject.encoders),
-            "importances": columns.importances if columns else (),
-            "importance_words": columns.words if columns else "",
+            "importances": columns,
+            "importance_words": words,
             "surface": self._try("tuning", self._surface),
-            "cloud": self._try("map", lambda: self._cloud(answers, shown)),
-            "cases": self._cases(answers, shown),
+            "cloud": self._try("map", lambda: cloud_of(*seen, shown, self._share("map"), seed)),
+            "cases": cases if support is None else [*cases, support],
             "curve": self._try("learning curve", self._curve),
         }
+
+    def _share(self, section: str) -> float:
+        """Return the seconds that a section may take."""
+        return min(SHARES[section] * self.seconds, self.limits.seconds_left() or 0.0)
 
     def _try(self, section: str, compute: Callable[[], Found]) -> Found | None:
         try:
@@ -175,44 +203,27 @@ class _Work:
             self.left_out[section] = str(reason)
             return None
 
-    def _scores(self, own: Judged, models: Mapping[str, Any] | None) -> list[Score]:
-        rivals, draws = self._rivals(own.answers, models), own.evaluation.n_bootstrap
-        self.notes.extend(rivals.words)
-        judged = {n: Judged.of(a, draws, self.seed) for n, a in rivals.answers.items()}
-        scores, missing = score_cards(own, judged)
+    def _scores(self, models: Mapping[str, Any] | None) -> list[Score]:
+        seen = (self.subject, self.rows, self.answers)
+        if models is None:
+            rivals, words = usual_rivals(*seen, self.train, self._share("linear model"))
+        else:
+            rivals, words = given_rivals(models, *seen), []
+        scores, missing = score_cards(self.answers, rivals)
         self.left_out.update(missing)
-        self.notes.extend([*own.evaluation.notes, *_too_sure(scores)])
+        self.notes += [*words, *self.answers.evaluation.notes, *_too_sure(scores)]
         return scores
 
-    def _rivals(self, answers: Answers, models: Mapping[str, Any] | None) -> Rivals:
-        if models is not None:
-            return given_rivals(models, self.subject, self.rows, answers)
-        seconds = self.clock.share(SHARES["linear model"])
-        return usual_rivals(self.subject, self.rows, answers, self.train, seconds, self.seed)
-
-    def _importances(self, answers: Answers) -> Findings:
-        return importances(
-            self.subject, self.rows, answers, self.clock, SHARES["columns"], self.seed
-        )
-
-    def _surface(self) -> Any:
+    def _surface(self) -> Surface:
         if self.subject.search is None:
             raise LeftOutError("the parameters were not chosen by a search")
         return surface_of(self.subject.search)
 
-    def _cloud(self, answers: Answers, shown: Sequence[int]) -> Cloud:
-        seconds = self.clock.share(SHARES["map"])
-        return cloud_of(self.subject, self.rows, answers, shown, seconds, self.seed)
-
-    def _cases(self, answers: Answers, shown: Sequence[int]) -> list[CaseTable]:
-        tables = case_tables(answers, self.rows, shown)
-        support = support_table(self.subject, self.train, shown)
-        return [*tables, support] if support is not None else tables
-
-    def _curve(self) -> Any:
+    def _curve(self) -> Curve:
         if self.train is None:
             raise LeftOutError("no training rows were given")
-        return curve_of(self.subject, *self.train, self.clock, SHARES["learning curve"], self.seed)
+        seconds = self._share("learning curve")
+        return curve_of(self.subject, *self.train, seconds, self.answers.seed)
 
 
 def _too_sure(scores: list[Score]) -> list[str]:
@@ -222,11 +233,108 @@ def _too_sure(scores: list[Score]) -> list[str]:
     return [text.format(" and ".join(names))] if names else []
 
 
-def _shown_columns(rows: Rows, columns: Findings | None) -> list[int]:
+def _shown_columns(names: list[str], columns: list[Importance]) -> list[int]:
     """Return the columns that matter most, in the order of the table."""
-    count = len(rows.names)
-    if columns is None or count <= SHOWN_COLUMNS:
-        return list(range(min(count, SHOWN_COLUMNS)))
-    places = {name: j for j, name in enumerate(rows.names)}
-    first = [places[i.column] for i in columns.importances[:SHOWN_COLUMNS]]
-    return sorted(first)
+    if not columns or len(names) <= SHOWN_COLUMNS:
+        return list(range(min(len(names), SHOWN_COLUMNS)))
+    places = {name: j for j, name in enumerate(names)}
+    return sorted(places[i.column] for i in columns[:SHOWN_COLUMNS])
+
+
+# ---------------------------------------------------------------- what was done
+def _title(subject: Subject, n: int) -> str:
+    verb = "classifies" if subject.task == "classify" else "predicts"
+    return f"{type(subject.final).__name__} {verb} {n:,} rows"
+
+
+def _what_was_done(work: _Work, words: Sequence[str]) -> dict[str, list[str]]:
+    """Return sentences about the model, the columns and the test; those of the caller first."""
+    evaluation = work.answers.evaluation
+    drawn = (
+        f"intervals hold 95 % of the scores of {evaluation.n_bootstrap:,} samples of these rows, "
+        f"drawn with replacement"
+    )
+    judged = f"it was judged by {count(evaluation.n_rows, 'row')}"
+    found = {
+        "The model": [*map(str, words), _model(work.subject, work.train)],
+        "The columns": [told for encoder in work.subject.encoders for told in _encoding(encoder)],
+        "The test": [judged, drawn, *work.notes],
+    }
+    return {heading: told for heading, told in found.items() if told}
+
+
+def _model(subject: Subject, train: Training | None) -> str:
+    model, kernel = _rounded(subject.final), _rounded(subject.kernel) if subject.kernel else ""
+    fitted = "" if train is None else f", fitted to {len(train[0]):,} rows"
+    shown = f" with the kernel {kernel}" if kernel and kernel not in model else ""
+    return f"the model is {model}{shown}{fitted}"
+
+
+def _encoding(encoder: Any) -> Iterator[str]:
+    """Yield what an encoder says of itself, or how it is written."""
+    if hasattr(encoder, "describe"):
+        yield from map(str, encoder.describe())
+    else:
+        yield f"rows pass through {_rounded(encoder)} first"
+
+
+def _command(subject: Subject, has_train: bool, time_limit: Any, random_state: Any) -> str:
+    """Return lines of Python that make the report again."""
+    train = ", train=(X_train, y_train)" if has_train else ""
+    limit = "" if time_limit is None else f", time_limit={time_limit!r}"
+    return (
+        f"from mercer.report import write_report\n\n"
+        f"model = {_written(subject.model, LONGEST_COMMAND)}\n"
+        f"model.fit(X_train, y_train)\n"
+        f"write_report(model, 'report.html', X, y{train}{limit}, random_state={random_state!r})"
+    )
+
+
+def _written(value: Any, longest: int) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _rounded(value: Any) -> str:
+    """Return a value as people read it; the command has all digits."""
+    text = _written(value, LONGEST_MODEL)
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
+
+
+# ---------------------------------------------------------------- where it was done
+def environment(seconds: float) -> dict[str, str]:
+    """Return versions, the machine, the date and how long the report took."""
+    return {
+        "mercer": _version("mercer"),
+        "Python": platform.python_version(),
+        **{name: _version(package) for name, package in LIBRARIES.items()},
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": f"{_processor()}, {n_threads()} of {os.cpu_count() or 1} cores",
+        "BLAS": _blas(),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "computed in": f"{seconds:.2g} s",
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a source folder that was not installed
+        return "not installed"
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def _blas() -> str:
+    libraries = [info for info in threadpool_info() if info["user_api"] == "blas"]
+    texts = dict.fromkeys(
+        f"{info['internal_api']} {info['version'] or ''}".strip()
+        + f", {info['num_threads']} threads"
+        for info in libraries
+    )
+    return "; ".join(texts) or "unknown"

@@ -16,14 +16,19 @@ UNPROVED = "no proof came with this model: {} does not check its own fit"
 
 def explain(model: Any, before: Any = ()) -> Proof:
     """Return the proof of a fitted estimator; ``before`` are the steps whose output it saw."""
-    found = getattr(model, "certificate_", None)
-    rows = tuple(_rows(model, before))
-    if not isinstance(found, Certificate):
+    found, rows = _certificate(model), tuple(_rows(model, before))
+    if found is None:
         return Proof(UNPROVED.format(type(model).__name__), False, rows)
-    status = _status(model)
+    name = str(getattr(model, "status_", "")).upper()
+    status = Status[name] if name in Status.__members__ else None
     ok = found.ok and (status is None or status.ok)
     sentence = sentence_of(found) if ok else _failure(found, status)
     return Proof("; ".join([sentence, *_approximations(before)]), ok, rows)
+
+
+def _certificate(step: Any) -> Certificate | None:
+    found = getattr(step, "certificate_", None)
+    return found if isinstance(found, Certificate) else None
 
 
 def sentence_of(certificate: Certificate) -> str:
@@ -52,37 +57,18 @@ def _failure(certificate: Certificate, status: Status | None) -> str:
 
 def _approximations(before: Any) -> Iterator[str]:
     """Yield how far the problem that was solved is from the one that was meant."""
-    for step in before:
-        found = getattr(step, "certificate_", None)
-        if isinstance(found, Certificate) and found.kind in APPROXIMATE:
-            yield from APPROXIMATE[found.kind](found.parts)
-
-
-def _landmarks(parts: Any) -> Iterator[str]:
-    if parts.get("trace_error", 0.0) > 0.0:
-        yield (
-            f"this is of the problem with a kernel that {parts['landmarks']:,} landmarks "
-            f"approximate: they miss {_percent(parts['trace_error'])} of its trace"
-        )
-
-
-def _frequencies(parts: Any) -> Iterator[str]:
-    error = _size(parts.get("rms_error", math.nan))
-    yield (
-        f"this is of the problem with a kernel that random features approximate: its values are "
-        f"off by {error} (root mean square)"
-    )
-
-
-APPROXIMATE: dict[str, Callable[[Any], Iterator[str]]] = {
-    "landmark residual": _landmarks,
-    "kernel error": _frequencies,
-}
-
-
-def _status(model: Any) -> Status | None:
-    name = str(getattr(model, "status_", "")).upper()
-    return Status[name] if name in Status.__members__ else None
+    for found in filter(None, map(_certificate, before)):
+        parts = found.parts
+        if found.kind == "landmark residual" and parts.get("trace_error", 0.0) > 0.0:
+            yield (
+                f"this is of the problem with a kernel that {parts['landmarks']:,} landmarks "
+                f"approximate: they miss {_percent(parts['trace_error'])} of its trace"
+            )
+        if found.kind == "kernel error":
+            yield (
+                f"this is of the problem with a kernel that random features approximate: its "
+                f"values are off by {_size(parts.get('rms_error', math.nan))} (root mean square)"
+            )
 
 
 def _rows(model: Any, before: Any) -> Iterator[tuple[str, str]]:
@@ -90,18 +76,12 @@ def _rows(model: Any, before: Any) -> Iterator[tuple[str, str]]:
     yield "estimator", type(model).__name__
     if hasattr(model, "status_"):
         yield "status", str(model.status_)
-    yield from _figures(model, "")
-    for step in before:
-        yield from _figures(step, f"{type(step).__name__}: ")
-
-
-def _figures(model: Any, prefix: str) -> Iterator[tuple[str, str]]:
-    found = getattr(model, "certificate_", None)
-    if not isinstance(found, Certificate):
-        return
-    if found.about:
-        yield f"{prefix}claim", found.about
-    yield from ((prefix + name, text) for name, text in found.rows())
+    for step in (model, *before):
+        found, prefix = _certificate(step), "" if step is model else f"{type(step).__name__}: "
+        if found is not None and found.about:
+            yield f"{prefix}claim", found.about
+        if found is not None:
+            yield from ((prefix + name, text) for name, text in found.rows())
 
 
 # ---------------------------------------------------------------- one sentence for each kind
@@ -130,20 +110,6 @@ def _gradient(certificate: Certificate) -> str:
     return (
         f"the optimum: the gradient of the training objective is 0 to within {size}, and a convex "
         f"function has no other such point"
-    )
-
-
-def _em(certificate: Certificate) -> str:
-    return (
-        f"a local optimum: one more step would gain {_size(certificate.value)} of log-likelihood; "
-        f"no better nearby, and other starts may differ"
-    )
-
-
-def _stationary(certificate: Certificate) -> str:
-    return (
-        f"a stationary point to within {_size(certificate.value)}: no better nearby; there is no "
-        f"global guarantee, and other starts may differ"
     )
 
 
@@ -177,6 +143,10 @@ def _plain(certificate: Certificate) -> str:
     )
 
 
+_STATIONARY = (
+    "a stationary point to within {size}: no better nearby; there is no global guarantee, and "
+    "other starts may differ"
+)
 _EIGEN = "the directions solve their eigenvalue problem to within {} of the largest eigenvalue"
 _SETTLED = (
     "every row lies with its nearest centre, a local optimum; there is no global guarantee, and "
@@ -189,11 +159,14 @@ SENTENCES: dict[str, Words] = {
     "relative gap, infeasibility": _gap,
     "relative gradient": _gradient,
     "error and relative gradient": _gradient,
-    "gradient norm": _stationary,  # of any function: nothing is known of convexity
-    "generalised gradient norm": _stationary,
-    "gain of one more step": _em,
-    "stationarity": _stationary,
-    "optimality residual": _stationary,
+    "gradient norm": _says(_STATIONARY),  # of any function: nothing is known of convexity
+    "generalised gradient norm": _says(_STATIONARY),
+    "stationarity": _says(_STATIONARY),
+    "optimality residual": _says(_STATIONARY),
+    "gain of one more step": _says(
+        "a local optimum: one more step would gain {size} of log-likelihood; no better nearby, and "
+        "other starts may differ"
+    ),
     "training mistakes": _perceptron,
     "training error": _adaboost,
     "relative residual": _says(

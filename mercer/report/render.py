@@ -1,4 +1,4 @@
-"""The page of a study."""
+"""The page of a study, and that of an embedding."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.charts.frame import Frame, drawing, figure
-from mercer.report.charts.marks import dots, line
-from mercer.report.charts.scale import Bands, Linear
-from mercer.report.html import Markup, join, tag
-from mercer.report.page import Section, page
-from mercer.report.sections.case_tables import case_tables
-from mercer.report.sections.columns import columns
+from mercer._words import count, number, percent, sentence
+from mercer.report.charts.frame import Frame, band, dots, drawing, figure, legend, line
+from mercer.report.charts.scale import Bands, Linear, Log
+from mercer.report.html import Markup, Section, join, page, tag
+from mercer.report.sections import classification, regression
 from mercer.report.sections.data_map import data_map
-from mercer.report.sections.done import what_was_done
-from mercer.report.sections.performance import performance
-from mercer.report.sections.proof import badge, proof_panel
-from mercer.report.sections.scores import cards, verdict
+from mercer.report.sections.scores import cards, columns, verdict
+from mercer.report.sections.texts import badge, case_tables, proof_panel, what_was_done
 from mercer.report.sections.tuning import tuning
-from mercer.report.study import Cloud, Proof, Study
-from mercer.report.wording import percent, sentence
+from mercer.report.study import Cloud, Curve, Proof, Study
 
 TABS = {
-    "performance": ("Performance", ("evaluation", "performance", "curve", "learning curve")),
-    "map": ("Data map", ("cloud", "data map", "map")),
-    "tuning": ("Tuning", ("surface", "tuning", "search")),
-    "columns": ("Columns", ("importances", "importance", "columns")),
-    "cases": ("Cases", ("cases",)),
+    "performance": ("Performance", "learning curve"),
+    "data-map": ("Data map", "map"),  # the map itself has the id "map"
+    "tuning": ("Tuning", "tuning"),
+    "columns": ("Columns", "columns"),
+    "cases": ("Cases", "cases"),
 }
-"""Tabs by their hash: the title, and the names under which a study says why it is left out."""
+"""Tabs by their hash: the title, and the name under which a study says why it is left out."""
+
+PANELS = {"classify": classification.panels, "regress": regression.panels}
+SEEN = {"second": "on rows it learned from", "model": "on rows it did not see"}
+"""The lines of the learning curve by the class of the style sheet."""
 
 
 def render(study: Study) -> str:
@@ -52,8 +51,8 @@ def render(study: Study) -> str:
     mercer.report.write_report : Examine a model and write its page.
     """
     bodies = {
-        "performance": performance(study),
-        "map": data_map(study.cloud),
+        "performance": _performance(study),
+        "data-map": data_map(study.cloud),
         "tuning": tuning(study.surface),
         "columns": columns(study.importances, study.importance_words),
         "cases": case_tables(study.cases),
@@ -116,10 +115,10 @@ def embedding_page(
     >>> embedding_page("Two rows", cloud, None, ["PCA of two rows"]).count("<section")
     2
     """
-    environment = environment or {}
-    bodies = {"map": data_map(cloud), "components": _scree(scree)}
-    titles = {"map": "Data map", "components": "Components"}
-    sections = [Section(k, titles[k], _wrapped(k, body)) for k, body in bodies.items() if body]
+    environment, components = environment or {}, _scree(scree)
+    sections = [s for s in [_section("data-map", data_map(cloud), {})] if s]
+    if components:
+        sections.append(Section("components", "Components", tag("div", components, class_="grid")))
     sections.append(_proof_section(proof, environment, command))
     return page(
         title,
@@ -134,43 +133,82 @@ def embedding_page(
 
 # ---------------------------------------------------------------- sections
 def _section(key: str, body: Markup | None, left_out: Mapping[str, str]) -> Section | None:
-    title, names = TABS[key]
-    reasons = [_missing(name, left_out[name]) for name in left_out if name.lower() in names]
-    if body is None and not reasons:
-        return None
-    return Section(_hash(key), title, join(body, *reasons))
-
-
-def _wrapped(key: str, body: Markup) -> Markup:
-    return body if key == "map" else tag("div", body, class_="grid")
-
-
-def _hash(key: str) -> str:
-    """Return the hash of a tab; the map itself has the id "map"."""
-    return "data-map" if key == "map" else key
+    title, name = TABS[key]
+    if name in left_out:
+        why = tag("b", f"Left out: {name}. "), sentence(left_out[name])
+        body = join(body, tag("p", *why, class_="note"))
+    return Section(key, title, body) if body else None
 
 
 def _proof_section(proof: Proof | None, environment: Mapping[str, str], command: str) -> Section:
     return Section("proof", "Proof & repeat", proof_panel(proof, environment, command))
 
 
-def _missing(name: str, reason: str) -> Markup:
-    return tag("p", tag("b", f"Left out: {name}. "), sentence(reason), class_="note")
-
-
 def _elsewhere(left_out: Mapping[str, str]) -> dict[str, str]:
     """Return what was left out and belongs to no tab."""
-    known = {name for _, names in TABS.values() for name in names}
-    return {name: reason for name, reason in left_out.items() if name.lower() not in known}
+    known = [name for _, name in TABS.values()]
+    return {name: reason for name, reason in left_out.items() if name not in known}
 
 
 def _date(environment: Mapping[str, str]) -> str:
     """Return when the study was made: what it says itself, else today."""
-    known = [environment[k] for k in ("date", "made", "time") if k in environment]
-    return known[0] if known else date.today().isoformat()
+    return environment.get("date") or date.today().isoformat()
 
 
-# ---------------------------------------------------------------- components
+def _performance(study: Study) -> Markup | None:
+    """Return the cards of the evaluation and the learning curve."""
+    more = _learning(study.curve) if study.curve is not None else None
+    cells = PANELS[study.task](study.evaluation, more) if study.evaluation is not None else [more]
+    return tag("div", cells, class_="flow") if any(cells) else None
+
+
+# ---------------------------------------------------------------- lines
+def _learning(curve: Curve) -> Markup:
+    """Return scores on seen and unseen rows for growing training sets."""
+    sizes, lines = np.asarray(curve.sizes, dtype=float), _lines(curve)
+    ends = [mean + sign * spread for mean, spread in lines.values() for sign in (-1, 1)]
+    wide = len(sizes) > 1 and sizes.max() > 20 * sizes.min()
+    x = Log.over(sizes) if wide else Linear.over(sizes)
+    frame = Frame(x, Linear.over(*ends), height=300.0)
+    inside = drawing(
+        "learning",
+        (frame.width, frame.height),
+        _summary(curve),
+        frame.axes("rows to learn from", curve.scoring),
+        [_curve(frame, sizes, *pair, kind) for kind, pair in lines.items()],
+    )
+    words = "While the line of unseen rows still rises at the right, more rows are likely to help."
+    words = f"{words} {sentence(curve.words)}" if curve.words else words
+    marks = legend(list(SEEN.items()))
+    return figure("learning", "Learning curve", words, inside, marks, class_="beside")
+
+
+def _lines(curve: Curve) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return means and spreads by the class of the style sheet."""
+    pairs = [(curve.train, curve.train_spread), (curve.test, curve.test_spread)]
+    found = [(np.asarray(mean, float), np.asarray(spread, float)) for mean, spread in pairs]
+    return dict(zip(SEEN, found, strict=True))
+
+
+def _curve(frame: Frame, sizes: Any, mean: Any, spread: Any, kind: str) -> Markup:
+    tips = [
+        f"{number(v, 3)} ± {number(s, 2)}\n{SEEN[kind]}, from {count(n, 'row')}"
+        for n, v, s in zip(sizes, mean, spread, strict=True)
+    ]
+    area = band(frame, sizes, mean - spread, mean + spread, kind)
+    return tag(
+        "g", area, line(frame, sizes, mean, kind), dots(frame, sizes, mean, f"{kind} large", tips)
+    )
+
+
+def _summary(curve: Curve) -> str:
+    first, last = float(curve.test[0]), float(curve.test[-1])
+    return (
+        f"{curve.scoring} on unseen rows goes from {number(first, 3)} with "
+        f"{count(curve.sizes[0], 'row')} to {number(last, 3)} with {count(curve.sizes[-1], 'row')}."
+    )
+
+
 def _scree(values: Any) -> Markup | None:
     if values is None or not len(values):
         return None

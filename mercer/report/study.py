@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mercer.plot.records import LearningCurve as Curve
+from mercer.plot.records import Surface
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -33,34 +36,6 @@ class Score:
     higher_is_better: bool = True
     unit: Literal["share", ""] = ""
     leads: Mapping[str, Estimate] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Cross-validated scores over one or two parameters.
-
-    ``scores`` has the shape (len(values) of each of the parameters); NaN was not tried.
-    """
-
-    scoring: str
-    parameters: tuple[str, ...]
-    values: tuple[tuple[Any, ...], ...]
-    scores: np.ndarray
-    chosen: tuple[int, ...]  # indices of the best point
-    words: str  # "40 candidates on 5 folds in 2.1 s"
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Mean scores and their spread over folds for growing training sets."""
-
-    scoring: str
-    sizes: np.ndarray
-    train: np.ndarray
-    train_spread: np.ndarray
-    test: np.ndarray
-    test_spread: np.ndarray
-    words: str = ""  # "3 folds of 500 of 2,000 training rows"
 
 
 @dataclass(frozen=True, eq=False)

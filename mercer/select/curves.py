@@ -21,9 +21,7 @@ from mercer._sklearn import (
     _translate_train_sizes,
 )
 from mercer.select.engine import evaluate
-from mercer.select.job import Job, Result, as_folds, conclude
-from mercer.select.params import check_names
-from mercer.select.routes import Fold
+from mercer.select.job import Fold, Job, Result, as_folds, check_names, conclude
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

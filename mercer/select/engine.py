@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
+from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
-from mercer.select.job import Cell, Job, Table
-from mercer.select.pipeline_run import PipelineRun, why_plain_pipeline
-from mercer.select.plain_route import PlainRoute
-from mercer.select.plan import Kernels, why_plain
-from mercer.select.progress import Progress
-from mercer.select.registry import route_of
-from mercer.select.shared_run import SharedRun
-from mercer.select.turns import close
+from mercer._sklearn import _fit_and_score
+from mercer.select.job import Cell, Job, Table, result_of, with_params
+from mercer.select.paths import route_of
+from mercer.select.pipeline import PipelineRun, why_plain_pipeline
+from mercer.select.progress import Progress, close
+from mercer.select.shared import Kernels, SharedRun, why_plain
 
 SHARED = "shared Gram matrix"
 
@@ -41,7 +41,7 @@ def _choose(job: Job) -> tuple[str, Iterator[Cell]]:
         if not why and kernels is not None:
             kernels.check()
             return SHARED, SharedRun(job, kernels).cells()
-    return f"ordinary cross-validation: {why}", PlainRoute().run(job)
+    return f"ordinary cross-validation: {why}", _plain_cells(job)
 
 
 def _fill(table: Table, cells: Iterator[Cell]) -> None:
@@ -61,3 +61,33 @@ def _fill(table: Table, cells: Iterator[Cell]) -> None:
         close(cells)
     if len(table.results) < len(job):
         table.status = "time_limit"
+
+
+def _plain_cells(job: Job) -> Iterator[Cell]:
+    """Cross-validate in the ordinary way: scikit-learn fits each candidate to each fold's rows."""
+    cells = list(job.cells())
+    parallel = Parallel(n_jobs=job.n_jobs, return_as="generator", pre_dispatch="n_jobs")
+    results = parallel(_task(job, *cell) for cell in cells if not job.expired)
+    # the cells that were started are the first ones: expiry does not end
+    for (candidate, fold), result in zip(cells, results, strict=False):
+        yield candidate, fold, {**result_of(0, None, None), **result}
+
+
+def _task(job: Job, candidate: int, fold: int) -> Any:
+    return delayed(_fit_and_score)(
+        with_params(job.estimator, job.candidates[candidate]),
+        job.X,
+        job.y,
+        scorer=job.scorer,
+        train=job.folds[fold].train,
+        test=job.folds[fold].test,
+        verbose=max(0, job.verbose - 1),
+        parameters=None,
+        fit_params=job.fit_params,
+        score_params=job.score_params,
+        return_train_score=job.train_scores,
+        return_n_test_samples=True,
+        return_times=True,
+        return_estimator=job.true_models,
+        error_score=job.error_score,
+    )

@@ -1,4 +1,8 @@
-"""What is to be evaluated, and the table of what was."""
+"""What is to be evaluated, and the table of what was.
+
+A `Job` is candidates × folds: with its scorers it fixes a table of scores, which `Table` holds as
+far as it was filled. Every search, curve and cross-validation of this folder is one or several.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,24 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from mercer._array import as_index
-from mercer._sklearn import _MultimetricScorer
-from mercer.select.callbacks import nothing
-from mercer.select.routes import Fold
+from mercer._sklearn import (
+    _check_method_params,
+    _MultimetricScorer,
+    _num_samples,
+    _safe_indexing,
+    _safe_split,
+)
+from mercer._words import nearest
+from mercer.kernels import as_kernel
 
 Result = dict[str, Any]
 """What scikit-learn keeps of one candidate on one fold: scores, times, the error."""
@@ -25,64 +36,36 @@ Cell = tuple[int, int, Result]
 """A candidate, a fold, and the result."""
 
 
+class Fold(NamedTuple):
+    """One split of the rows."""
+
+    number: int
+    train: np.ndarray  # row numbers
+    test: np.ndarray
+
+
 @dataclass
 class Job:
-    """Candidates, folds and scorers: everything that fixes the table of scores.
+    """Candidates, folds and scorers: everything that fixes the table of scores."""
 
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted.
-    X, y : table or list of objects, targets
-        All rows.
-    candidates : list of dict
-        Parameters to set.
-    folds : list of Fold
-        The splits.
-    scorer : callable
-        ``scorer(model, X, y)`` returns a number or a dict of numbers.
-    fit_params, score_params : dict
-        Further arguments; what has a value for each row is cut with the rows.
-    error_score : "raise" or number
-        The score of a fit that fails.
-    train_scores : bool
-        Whether to score the training rows too.
-    true_models : bool
-        Whether the fitted models themselves are wanted.
-    n_jobs : int or None
-        Threads (of ordinary cross-validation: joblib's workers).
-    memory : int, str or None
-        Byte budget.
-    deadline : float or None
-        When to stop, on the clock ``time.monotonic()``.
-    verbose : int
-        0 prints nothing.
-    progress : "auto" or bool
-        Whether to draw a bar.
-    metric : str
-        The scorer that the bar speaks of, if there are several.
-    after_each : callable
-        Called after each evaluation; returns whether to stop.
-    """
-
-    estimator: Any
-    X: Any
+    estimator: Any  # unfitted
+    X: Any  # all rows
     y: Any
-    candidates: list[dict[str, Any]]
+    candidates: list[dict[str, Any]]  # parameters to set
     folds: list[Fold]
-    scorer: Any
-    fit_params: dict[str, Any] = field(default_factory=dict)
+    scorer: Any  # scorer(model, X, y) returns a number or a dict of numbers
+    fit_params: dict[str, Any] = field(default_factory=dict)  # what is by row is cut with the rows
     score_params: dict[str, Any] = field(default_factory=dict)
-    error_score: Any = np.nan
-    train_scores: bool = False
-    true_models: bool = False
-    n_jobs: int | None = None
-    memory: Any = None
-    deadline: float | None = None
+    error_score: Any = np.nan  # of a fit that fails; "raise" raises
+    train_scores: bool = False  # whether to score the training rows too
+    true_models: bool = False  # whether the fitted models themselves are wanted
+    n_jobs: int | None = None  # threads; of ordinary cross-validation joblib's workers
+    memory: Any = None  # byte budget
+    deadline: float | None = None  # on the clock time.monotonic()
     verbose: int = 0
-    progress: Any = False
-    metric: Any = "score"
-    after_each: Callable[[], bool] = nothing
+    progress: Any = False  # whether to draw a bar; "auto" draws on a terminal
+    metric: Any = "score"  # the scorer that decides, and that the bar speaks of, of several
+    after_each: Callable[[], bool] = lambda: False  # called after each cell; whether to stop
 
     def __len__(self) -> int:
         return len(self.candidates) * len(self.folds)
@@ -96,6 +79,23 @@ class Job:
         """Whether the time is over."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
+    @property
+    def first_candidate(self) -> Any:
+        """The estimator of the first candidate: it knows whether rows are those of a matrix."""
+        return with_params(self.estimator, self.candidates[0])
+
+    def on_rows(self, rows: np.ndarray, folds: list[Fold]) -> Job:
+        """Return the job on some of the rows, with folds that count these."""
+        cut = {"X": self.X, "indices": rows}
+        return replace(
+            self,
+            X=_safe_split(self.first_candidate, self.X, None, rows)[0],
+            y=None if self.y is None else _safe_indexing(self.y, rows),
+            folds=folds,
+            fit_params=_check_method_params(params=self.fit_params, **cut),
+            score_params=_check_method_params(params=self.score_params, **cut),
+        )
+
 
 @dataclass
 class Table:
@@ -105,6 +105,12 @@ class Table:
     route: str = ""
     status: str = "complete"  # "complete", "time_limit" or "interrupted"
     results: dict[tuple[int, int], Result] = field(default_factory=dict)
+    chosen: int | None = None  # the candidate that the search takes, if not the best mean score
+
+    @property
+    def n_rows(self) -> int:
+        """On how many rows it is."""
+        return _num_samples(self.job.X)
 
     @property
     def complete(self) -> list[int]:
@@ -118,10 +124,26 @@ class Table:
         """Return all results in order; what was not evaluated has the score NaN."""
         return [self.results.get(cell) or self._missing(cell) for cell in self.job.cells()]
 
+    def scores(self) -> np.ndarray:
+        """Return the test scores that decide, shape (candidates, folds)."""
+        scores = [_one_score(row["test_scores"], self.job.metric) for row in self.rows()]
+        return np.array(scores).reshape(len(self.job.candidates), -1)
+
     def _missing(self, cell: tuple[int, int]) -> Result:
         known = next((r["test_scores"] for r in self.results.values()), np.nan)
         nan = dict.fromkeys(known, np.nan) if isinstance(known, dict) else np.nan
         return result_of(len(self.job.folds[cell[1]].test), nan, nan)
+
+
+def _one_score(score: Any, metric: Any) -> float:
+    if not isinstance(score, dict):
+        return float(score)
+    if metric not in score:
+        raise ValueError(
+            f"several rounds with several scorers need refit= one of {sorted(score)}; got "
+            f"{metric!r}"
+        )
+    return float(score[metric])
 
 
 def conclude(tables: list[Table]) -> None:
@@ -192,3 +214,74 @@ def as_folds(splits: Iterable[tuple[Any, Any]], n: int) -> list[Fold]:
         Fold(number, as_index(train, n, "train"), as_index(test, n, "test"))
         for number, (train, test) in enumerate(splits)
     ]
+
+
+# ---------------------------------------------------------------- parameters
+def is_kernel_parameter(name: str) -> bool:
+    """Whether a parameter of an estimator decides its kernel."""
+    return name == "kernel" or name.startswith("kernel__")
+
+
+def with_params(estimator: Any, params: dict[str, Any]) -> Any:
+    """Return a fresh estimator with parameters set.
+
+    A kernel that is given by its name becomes an object if parameters of it are to be set:
+    ``SVC("rbf")`` accepts ``kernel__gamma`` here.
+    """
+    fresh = clone(estimator)
+    params = clone(params, safe=False)  # values may be estimators, which fits would change
+    for name in _named_kernels(fresh, params):
+        params[name] = as_kernel(_current(fresh, params, name))
+    return fresh.set_params(**params)
+
+
+def _named_kernels(estimator: Any, params: dict[str, Any]) -> list[str]:
+    """Return the paths of kernels that are names but have parameters to set."""
+    paths = {name.rpartition("__")[0] for name in params if "__" in name}
+    return [
+        path
+        for path in sorted(paths)
+        if path.rpartition("__")[2] == "kernel"
+        and isinstance(_current(estimator, params, path), str)
+    ]
+
+
+def _current(estimator: Any, params: dict[str, Any], name: str) -> Any:
+    return params[name] if name in params else estimator.get_params().get(name)
+
+
+def check_names(estimator: Any, candidates: list[dict[str, Any]]) -> None:
+    """Raise if a candidate names a parameter that the estimator does not have."""
+    seen = set()
+    for params in candidates:
+        objects = tuple(id(v) for v in params.values() if hasattr(v, "get_params"))
+        names = tuple(v for v in params.values() if isinstance(v, str))
+        key = (*params, objects, names)
+        if key not in seen:
+            seen.add(key)
+            _check_one(estimator, params)
+
+
+def _check_one(estimator: Any, params: dict[str, Any]) -> None:
+    done: dict[str, Any] = {}
+    for name in sorted(params, key=lambda name: name.count("__")):  # owners before their parts
+        # with_params would make an object of a kernel's name only for a deeper name
+        owner = with_params(estimator, done)
+        valid = set(owner.get_params())
+        for path in _named_kernels(owner, {name: None}):
+            kernel = as_kernel(owner.get_params()[path])
+            valid |= {f"{path}__{part}" for part in kernel.get_params()}
+        if name not in valid:
+            raise ValueError(_unknown(owner, name, valid))
+        done[name] = params[name]
+
+
+def _unknown(estimator: Any, name: str, valid: set[str]) -> str:
+    near = nearest(name, sorted(valid)) or sorted(valid)[:8]
+    hint = ""
+    if is_kernel_parameter(name):
+        hint = "; kernels with different parameters go into a list of grids, one for each"
+    return (
+        f"param_grid has {name!r}, which is no parameter of {estimator!r}; the nearest are "
+        f"{near}{hint}"
+    )

@@ -1,31 +1,103 @@
-"""A line on the terminal while a search runs: how far, the best score so far, the time left."""
+"""While a search runs: generators side by side, a bar on the terminal, scikit-learn's callbacks."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from queue import SimpleQueue
+from threading import Event
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 
-SILENT = 1.5  # seconds: what ends sooner shows nothing
+from mercer._array import one_blas_thread
+
+try:
+    from mercer._sklearn import callback_management_context
+except ImportError:  # before scikit-learn 1.9 there were none
+    callback_management_context = None
+
+SILENT = 1.5  # seconds: what ends sooner shows no bar
 PAUSE = 0.2  # seconds between two drawings
 
 
-class Progress:
-    """Counts results and draws a bar on stderr if that is a terminal.
+# ---------------------------------------------------------------- several generators as one
+def in_turns(generators: list[Iterator[Any]]) -> Iterator[Any]:
+    """Yield one item of each generator after the other until all have ended."""
+    running = list(generators)
+    try:
+        while running:
+            for generator in tuple(running):
+                try:
+                    yield next(generator)
+                except StopIteration:
+                    running.remove(generator)
+    finally:  # a generator with threads must hear that nobody listens any more
+        for generator in running:
+            close(generator)
 
-    Parameters
-    ----------
-    total : int
-        The number of results to come.
-    n_folds : int
-        How many results make a candidate complete.
-    metric : str
-        The scorer whose best value is shown, of several.
-    shown : "auto" or bool
-        "auto" draws on a terminal only.
+
+def close(iterator: Iterator[Any]) -> None:
+    """End an iterator that may be a generator."""
+    if isinstance(iterator, Generator):
+        iterator.close()
+
+
+def in_threads(
+    work: Callable[[Any], Iterator[Any]],
+    parts: list[Any],
+    on_stop: Callable[[], None] = lambda: None,
+) -> Iterator[Any]:
+    """Yield what ``work(part)`` yields for all parts, each in a thread, as it comes.
+
+    An exception in one of them, Ctrl-C included, is raised here and stops the others after what
+    they are at; ``on_stop`` is called before that is waited for. BLAS is held at one thread: the
+    parts bring their own parallelism.
+    """
+    if not parts:
+        return
+    found: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+    stop, config = Event(), get_config()
+
+    def run(part: Any) -> None:
+        try:
+            with config_context(**config):  # scikit-learn's settings belong to a thread
+                for item in work(part):
+                    found.put(("item", item))
+                    if stop.is_set():
+                        break
+            found.put(("end", None))
+        except BaseException as error:
+            found.put(("error", error))
+
+    with one_blas_thread, ThreadPoolExecutor(len(parts)) as pool:
+        for part in parts:
+            pool.submit(run, part)
+        try:
+            left = len(parts)
+            while left:
+                kind, value = found.get()
+                if kind == "error":
+                    raise value
+                if kind == "end":
+                    left -= 1
+                else:
+                    yield value
+        finally:
+            stop.set()
+            on_stop()
+
+
+# ---------------------------------------------------------------- the bar
+class Progress:
+    """Counts results and draws a bar on stderr; "auto" only if that is a terminal.
+
+    It shows the best mean score of the candidates that have all ``n_folds`` results, by ``metric``.
     """
 
     def __init__(self, total: int, n_folds: int, metric: Any = "score", shown: Any = "auto"):
@@ -110,3 +182,26 @@ class _RichLine:
 
     def close(self) -> None:
         self._progress.stop()
+
+
+# ---------------------------------------------------------------- callbacks
+@contextmanager
+def calling_back(search: Any, X: Any, y: Any) -> Iterator[Callable[[], bool]]:
+    """Call the hooks of a search's callbacks; yields what to call after each evaluation.
+
+    That function returns whether a callback asks to stop.
+    """
+    if callback_management_context is None or not getattr(search, "_skl_callbacks", None):
+        yield lambda: False
+        return
+    with callback_management_context(search):
+        root = search._init_callback_context(max_subtasks=None)
+        root.call_on_fit_task_begin(estimator=search, X=X, y=y)
+
+        def after_each() -> bool:
+            task = root.subcontext(task_name="candidate-split-evaluation")
+            task.call_on_fit_task_begin(estimator=search, X=X, y=y)
+            return bool(task.call_on_fit_task_end(estimator=search, X=X, y=y))
+
+        yield after_each
+        root.call_on_fit_task_end(estimator=search, X=X, y=y)

@@ -1,25 +1,10 @@
-"""The protocol of model selection: groups of fits that share one Gram matrix, and who fits them.
+"""Fits that share one Gram matrix: what is to be fitted, what comes of it, and the general way.
 
 A *group* is one bound kernel, its Gram matrix on all rows, the folds on which the kernel is this
-one, and the candidates (settings of the other parameters). A *route* fits every candidate on every
-fold of a group in the way that suits the estimator. The engine scores what a route yields.
-
-Models answer by row numbers
-----------------------------
-The model of an `Outcome` is asked about row numbers: ``model.predict(test)`` with integers that
-count the rows of the whole sample, for the rows of its fold (held out, and training rows if
-``group.train_scores``). Scikit-learn's scorers only see the answers, so they never notice. A
-scorer that is any other function is handed a `StandIn`: that one takes the real rows, knows the
-numbers of exactly the objects X_test and X_train of the fold, and fits a true model as soon as
-anything else is asked.
-
-Two easy ways to make such a model:
-
-- fit the estimator with the kernel `Tabulated(K)` on row numbers: ``fit(train, y[train])``;
-- take ``unfitted(template)``, set the fitted attributes that answering needs (``classes_``, …) and
-  put ready values in place of the function that computes them, for example
-  ``model._raw_decision = lambda rows: values[rows]`` for `SVC` or ``model._values`` for `SVR`, with
-  ``values`` an array for all n rows of which only those of the fold are set.
+one, and candidates. A *route* fits every candidate of a group on every fold of it in the way that
+suits the estimator, and yields *outcomes*; `mercer.select.paths` has the special routes and says
+which is taken. Rows go by their numbers: `Answers` tell what a candidate says of the rows of its
+fold, and `mercer.select.scoring` shows them to scorers.
 """
 
 from __future__ import annotations
@@ -27,23 +12,36 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator
-from types import MethodType
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from mercer._estimator import KernelEstimator
 from mercer.kernels import Kernel
 from mercer.kernels.base import UNKNOWN
 from mercer.kernels.sample import Pair, Sample
+from mercer.machines import KNN, KNNRegressor, Perceptron
+from mercer.select.job import Fold
 
+METHODS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score",
+    "score_samples",
+    "transform",
+)
+"""What a fitted model can be asked about rows."""
 
-class Fold(NamedTuple):
-    """One split of the rows."""
+OF_VALUES = {"predict": "_labels", "decision_function": "_shaped"}
+"""What turns decision values into the answers of a method; what lacks it answers with values."""
 
-    number: int
-    train: np.ndarray  # row numbers
-    test: np.ndarray
+ROUNDING = (KNN, KNNRegressor, Perceptron)
+"""The last bit of a kernel value decides which of two equal neighbours is nearer, and which point
+a perceptron is next wrong on: only fits from scratch have the scores of such."""
 
 
 class Candidate(NamedTuple):
@@ -54,42 +52,18 @@ class Candidate(NamedTuple):
 
 
 class Group(NamedTuple):
-    """All fits that share one bound kernel and its Gram matrix.
+    """All fits that share one bound kernel and its Gram matrix."""
 
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted, with the parameters of the kernel set as the user gave them.
-    kernel : Kernel
-        The bound kernel.
-    K : array of shape (n, n), read only
-        Its values on all rows, in the precision that the route asked for.
-    X : Sample
-        All rows, checked.
-    y : array or None
-        The targets of all rows.
-    folds : list of Fold
-        The folds on which the bound kernel is this one.
-    candidates : list of Candidate
-        What to fit on each of these folds.
-    fit_params : list of dict
-        What ``fit`` takes besides X and y, for each of the folds, cut to its training rows.
-    deadline : float or None
-        When to stop, on the clock ``time.monotonic()``.
-    train_scores : bool
-        Whether models are asked about training rows too.
-    """
-
-    estimator: Any
-    kernel: Kernel
-    K: np.ndarray
-    X: Sample
+    estimator: Any  # unfitted, with the parameters of the kernel set as the user gave them
+    kernel: Kernel  # bound
+    K: np.ndarray  # (n, n), its values on all rows, read only
+    X: Sample  # all rows, checked
     y: Any
-    folds: list[Fold]
-    candidates: list[Candidate]
-    fit_params: list[dict[str, Any]]
-    deadline: float | None = None
-    train_scores: bool = False
+    folds: list[Fold]  # those on which the bound kernel is this one
+    candidates: list[Candidate]  # what to fit on each of these folds
+    fit_params: list[dict[str, Any]]  # for each fold, cut to its training rows
+    deadline: float | None = None  # on the clock time.monotonic()
+    train_scores: bool = False  # whether training rows are asked about too
 
     @property
     def expired(self) -> bool:
@@ -97,38 +71,45 @@ class Group(NamedTuple):
         return self.deadline is not None and time.monotonic() >= self.deadline
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one candidate, fitted to one fold, says of rows that are known by their numbers."""
+
+    estimator: Any  # fitted to row numbers; or, with values, not fitted but for its classes
+    values: np.ndarray | None = None  # decision values, (n,) or (n, k), of the rows asked for
+
+    def ask(self, method: str, numbers: np.ndarray, *rest: Any, **named: Any) -> Any:
+        """Return what a method of the fitted model would answer for these rows."""
+        if self.values is None:
+            return getattr(self.estimator, method)(numbers, *rest, **named)
+        turned = getattr(self.estimator, OF_VALUES[method], None)
+        return self.values[numbers] if turned is None else turned(self.values[numbers])
+
+
 class Outcome(NamedTuple):
     """One candidate fitted on one fold, or the reason why it could not be.
 
-    ``model`` answers by row numbers. It is scored before the next outcome is asked for, so a route
-    may use its arrays again.
+    It is scored before the next one is asked for, so a route may use its arrays again.
     """
 
     candidate: int
     fold: int
-    model: Any
-    fit_time: float
+    answers: Answers | None
+    fit_time: float = 0.0
     error: Exception | None = None
+    interrupted: bool = False  # a solver that hears Ctrl-C returns its best: no exact score
 
 
-class Route(Protocol):
-    """A way to fit all candidates of a group on all its folds."""
+class Route(NamedTuple):
+    """A way to fit all candidates of a group on all its folds.
 
-    def accepts(self, estimator: Any) -> bool:
-        """Whether this route can fit the estimator (whatever its parameters become)."""
-        ...
+    ``run`` yields the outcomes in any order. When ``group.expired`` it stops: what was not yielded
+    counts as not evaluated. A failure of one fit is an outcome with ``error``; the rest goes on.
+    """
 
-    def dtype(self, n: int) -> Any:
-        """Return the precision of the Gram matrix that it wants for n rows."""
-        ...
-
-    def run(self, group: Group) -> Iterator[Outcome]:
-        """Yield the outcome of every candidate on every fold, in any order.
-
-        When ``group.expired``, stop: what was not yielded counts as not evaluated. A failure of
-        one fit (any ``Exception``) is an outcome with ``error``; the rest goes on.
-        """
-        ...
+    accepts: Callable[[Any], bool]  # whether it can fit an estimator, whatever its parameters
+    run: Callable[[Group], Iterator[Outcome]]
+    independent: bool = False  # no fit starts from another: groups may be cut into threads
 
 
 def unfitted(template: Any) -> Any:
@@ -142,15 +123,15 @@ def unfitted(template: Any) -> Any:
     return clone(template)
 
 
+def failures(candidates: list[Candidate], folds: list[Fold], error: Exception) -> list[Outcome]:
+    """Return the outcomes of fits that could not even begin."""
+    return [Outcome(c.number, fold.number, None, error=error) for c in candidates for fold in folds]
+
+
 class Tabulated(Kernel):
     """A kernel on row numbers: k(i, j) = K[i, j] of a table that is known.
 
-    Parameters
-    ----------
-    table : array of shape (n, n)
-        The values.
-    kernel : Kernel or None, default=None
-        The kernel that they are of: it knows the definiteness.
+    The kernel that its values are of knows their definiteness.
     """
 
     releases_gil = True
@@ -190,76 +171,41 @@ class Tabulated(Kernel):
         return self.table[X.data, X.data]
 
 
-class StandIn:
-    """A model for scorers that may do anything: quick on the rows it knows, true on everything.
+# ---------------------------------------------------------------- the general route
+def follows_from_gram(estimator: Any) -> bool:
+    """Whether an estimator's answer follows from its Gram matrix, up to its tolerance."""
+    return isinstance(estimator, KernelEstimator) and not isinstance(estimator, ROUNDING)
 
-    ``predict(X)`` and the other answers go to a model by row numbers if X is one of the known
-    objects. All else (other rows, fitted attributes) goes to a true model, fitted when first asked.
 
-    Parameters
-    ----------
-    model : fitted model
-        Answers by row numbers.
-    known : list of (rows, numbers)
-        The objects whose row numbers are known.
-    fit : callable
-        ``fit()`` returns the true fitted model.
-    """
+def fits_from_gram(group: Group) -> Iterator[Outcome]:
+    """Fit each candidate on each fold to row numbers, with the Gram matrix as the kernel."""
+    kernel = Tabulated(group.K, group.kernel)
+    for candidate in group.candidates:
+        try:
+            # a parameter may be an estimator that a fit changes: each candidate has its own
+            template = clone(group.estimator).set_params(**clone(candidate.params, safe=False))
+        except Exception as error:
+            yield from failures([candidate], group.folds, error)
+            continue
+        template.kernel = kernel
+        for fold, fit_params in zip(group.folds, group.fit_params, strict=True):
+            if group.expired:
+                return
+            yield _fitted(template, candidate, fold, group.y, fit_params)
 
-    ANSWERS = (
-        "predict",
-        "predict_proba",
-        "predict_log_proba",
-        "decision_function",
-        "score",
-        "score_samples",
-        "transform",
-    )
 
-    def __init__(
-        self, model: Any, known: list[tuple[Any, np.ndarray]], fit: Callable[[], Any]
-    ) -> None:
-        self._standin_model, self._standin_known, self._standin_fit = model, known, fit
-        self._standin_true: Any = None
+def _fitted(
+    template: Any, candidate: Candidate, fold: Fold, y: Any, fit_params: dict[str, Any]
+) -> Outcome:
+    model, start = unfitted(template), time.perf_counter()
+    error = None
+    try:
+        model.fit(fold.train, *(() if y is None else (y[fold.train],)), **fit_params)
+    except Exception as failure:
+        error = failure
+    seconds, interrupted = time.perf_counter() - start, _was_interrupted(model)
+    return Outcome(candidate.number, fold.number, Answers(model), seconds, error, interrupted)
 
-    @property
-    def __class__(self) -> Any:  # isinstance(model, SVC) holds for its stand-in too
-        return type(self._standin_model)
 
-    @__class__.setter
-    def __class__(self, value: Any) -> None:
-        raise TypeError("the class of a stand-in cannot be changed")
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_standin"):  # while it is being copied
-            raise AttributeError(name)
-        if name == "fit":
-            return lambda *args, **named: self._true().fit(*args, **named)
-        if name == "score":  # made of other answers
-            return MethodType(type(self._standin_model).score, self)
-        if name in self.ANSWERS and hasattr(self._standin_model, name):
-            return self._answer(name)
-        if name in ("classes_", "__sklearn_tags__"):
-            return getattr(self._standin_model, name)
-        return getattr(self._true(), name)
-
-    def _answer(self, name: str) -> Callable[..., Any]:
-        def answer(X: Any, *rest: Any, **named: Any) -> Any:
-            for rows, numbers in self._standin_known:
-                if X is rows:
-                    return getattr(self._standin_model, name)(numbers, *rest, **named)
-            return getattr(self._true(), name)(X, *rest, **named)
-
-        answer.__name__ = name  # scikit-learn asks a method for its name
-        return answer
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def _true(self) -> Any:
-        if self._standin_true is None:
-            self._standin_true = self._standin_fit()
-        return self._standin_true
-
-    def __repr__(self) -> str:
-        return repr(self._true())
+def _was_interrupted(model: Any) -> bool:
+    return getattr(model, "status_", "") == "interrupted"

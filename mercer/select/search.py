@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from copy import deepcopy
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import is_classifier
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import assert_all_finite, get_tags, indexable
@@ -23,13 +24,12 @@ from mercer._sklearn import (
     _MultimetricScorer,
     _num_samples,
 )
-from mercer.select.callbacks import calling_back
 from mercer.select.engine import evaluate
-from mercer.select.halving import halving
-from mercer.select.job import Job, Table, as_folds, conclude
-from mercer.select.params import check_names, with_params
-from mercer.select.plan import check_folds
-from mercer.select.registry import route_of
+from mercer.select.job import Job, Result, Table, as_folds, check_names, conclude, with_params
+from mercer.select.paths import route_of
+from mercer.select.progress import calling_back
+from mercer.select.rounds import Staged, StagedRun, halving, staged_plan
+from mercer.select.shared import check_folds
 
 
 class KernelSearchCV(Reporting, BaseSearchCV):
@@ -63,9 +63,15 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         same.
     memory : int, str or None, default=None
         Byte budget; None is half of the free memory.
-    strategy : {"exact", "halving"}, default="exact"
+    strategy : {"exact", "halving", "staged"} or Staged, default="exact"
         "halving" scores all candidates on a part of the rows, the better third of them on three
-        times as many, and so on: faster, and only approximately the same choice.
+        times as many, and so on: faster, and only approximately the same choice. "staged" scores
+        all candidates on 1,500 rows, then the promising ones and the neighbours of the best on as
+        many rows as the time allows, and takes the smoothest candidate within noise that is likely
+        to be best on all rows: what ``mercer fit`` does. An integer ``cv`` is then shuffled, and
+        tells the folds of the first round. `mercer.select.Staged` sets its figures.
+    random_state : int, default=0
+        Of the samples of "halving" and "staged".
     error_score : "raise" or float, default=nan
         The score of a fit that fails.
     return_train_score : bool, default=False
@@ -84,6 +90,12 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         "shared Gram matrix", or why ordinary cross-validation was used.
     status_ : str
         "complete", "time_limit" or "interrupted".
+    rows_, stage_rows_ : array of int, tuple of int
+        With "staged" the rows of the round that decided, and for how many rows the narrower rounds
+        had time.
+    cv_results_["iter"], cv_results_["n_resources"] : array of int
+        Of searches in several rounds: the round, and on how many rows it was. Scores of rounds on
+        different rows are not to be compared.
 
     Examples
     --------
@@ -101,7 +113,8 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         **BaseSearchCV._parameter_constraints,
         "param_grid": [dict, list],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "strategy": [StrOptions({"exact", "halving"})],
+        "strategy": [StrOptions({"exact", "halving", "staged"}), Staged],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
         "progress": [StrOptions({"auto"}), "boolean"],
     }
 
@@ -116,7 +129,8 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         n_jobs: int | None = None,
         time_limit: float | None = None,
         memory: int | str | None = None,
-        strategy: str = "exact",
+        strategy: Any = "exact",
+        random_state: int = 0,
         error_score: Any = np.nan,
         return_train_score: bool = False,
         verbose: int = 0,
@@ -131,6 +145,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         self.time_limit = time_limit
         self.memory = memory
         self.strategy = strategy
+        self.random_state = random_state
         self.error_score = error_score
         self.return_train_score = return_train_score
         self.verbose = verbose
@@ -153,10 +168,11 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         self._check_targets(y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
-        job = self._job(X, y, scorers, routed)
-        check_folds(job)
+        job, split = self._job(X, y, scorers, routed), routed.splitter.split
+        if staged_plan(self.strategy) is None:
+            job = self._with_folds(job, split)
         with calling_back(self, X, y) as after_each:
-            tables = self._tables(replace(job, after_each=after_each))
+            tables = self._tables(replace(job, after_each=after_each), split)
             conclude(tables)
             self._store(tables, scorers, metric)
             if self.refit:
@@ -176,25 +192,31 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         tags.target_tags = deepcopy(get_tags(self.estimator).target_tags)
         return tags
 
-    def _tables(self, job: Job) -> list[Table]:
+    def _tables(self, job: Job, split_params: dict[str, Any]) -> list[Table]:
         """Return the results of one round of evaluation after the other."""
-        return halving(job) if self.strategy == "halving" else [evaluate(job)]
+        seed, plan = self.random_state, staged_plan(self.strategy)
+        if plan is None:
+            return halving(job, seed) if self.strategy == "halving" else self._wide(job)
+        run = StagedRun(job, plan, self.cv, split_params, seed, self._wide)
+        tables = run.tables()
+        self.rows_, self.stage_rows_ = run.rows, tuple(run.stage_rows)
+        self.n_splits_ = len(tables[_deciding(tables)].job.folds)
+        return tables
+
+    def _wide(self, job: Job) -> list[Table]:
+        """Return the results of the whole grid."""
+        return [evaluate(job)]
 
     def _job(self, X: Any, y: Any, scorers: Any, routed: Any) -> Job:
         start = time.monotonic()
         candidates = list(ParameterGrid(self.param_grid))
         check_names(self.estimator, candidates)
-        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        self.n_splits_ = cv.get_n_splits(X, y, **routed.splitter.split)
-        folds = as_folds(cv.split(X, y, **routed.splitter.split), _num_samples(X))
-        if not folds:
-            raise ValueError(f"cv must give at least one split; got none from {self.cv!r}")
         return Job(
             self.estimator,
             X,
             y,
             candidates,
-            folds,
+            [],
             scorers,
             routed.estimator.fit,
             routed.scorer.score,
@@ -208,32 +230,45 @@ class KernelSearchCV(Reporting, BaseSearchCV):
             metric=self.refit,
         )
 
+    def _with_folds(self, job: Job, split_params: dict[str, Any]) -> Job:
+        cv = check_cv(self.cv, job.y, classifier=is_classifier(self.estimator))
+        self.n_splits_ = cv.get_n_splits(job.X, job.y, **split_params)
+        folds = as_folds(cv.split(job.X, job.y, **split_params), _num_samples(job.X))
+        if not folds:
+            raise ValueError(f"cv must give at least one split; got none from {self.cv!r}")
+        job = replace(job, folds=folds)
+        check_folds(job)
+        return job
+
     def _store(self, tables: list[Table], scorers: Any, metric: Any) -> None:
         """Keep the results in scikit-learn's form."""
         last = tables[-1]
         self.route_, self.status_ = last.route, last.status
-        rows = [row for table in tables for row in table.rows()]
+        n_folds = max(len(table.job.folds) for table in tables)
+        rows = [row for table in tables for row in _padded(table, n_folds)]
         if callable(self.scoring):
             _insert_error_scores(rows, self.error_score)
         candidates = [params for table in tables for params in table.job.candidates]
-        results = self._format_results(candidates, self.n_splits_, rows, _rounds(tables))
+        several = len(tables) > 1 or staged_plan(self.strategy) is not None
+        rounds = _rounds(tables) if several else {}
+        results = self._format_results(candidates, n_folds, rows, rounds)
+        _without_padding(results, tables, n_folds)
         scores = rows[0]["test_scores"]
         self.multimetric_ = isinstance(scores, dict)
         if callable(self.scoring) and self.multimetric_:
             self._check_refit_for_multimetric(scores)
             metric = self.refit
         if self.refit or not self.multimetric_:
-            self._choose(results, metric, first=_first_that_counts(tables))
+            self._choose(results, metric, tables)
         self.cv_results_ = results
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
 
-    def _choose(self, results: dict[str, Any], metric: Any, first: int) -> None:
-        """Keep the best candidate among those from the row ``first`` on."""
+    def _choose(self, results: dict[str, Any], metric: Any, tables: list[Table]) -> None:
+        """Keep the candidate that the search takes."""
         if callable(self.refit):
             self.best_index_ = self._select_best_index(self.refit, metric, results)
         else:
-            ranks = results[f"rank_test_{metric}"]
-            self.best_index_ = first + int(ranks[first:].argmin())
+            self.best_index_ = _best_row(tables, results[f"rank_test_{metric}"])
             self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
         self.best_params_ = results["params"][self.best_index_]
 
@@ -247,16 +282,58 @@ class KernelSearchCV(Reporting, BaseSearchCV):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
 
-def _first_that_counts(tables: list[Table]) -> int:
-    """Return the first row of the rounds on the most rows: others are not to be compared."""
-    sizes = [_num_samples(t.job.X) for t in tables]
-    most = max(size for size, t in zip(sizes, tables, strict=True) if t.complete)
-    return sum(len(t.job.candidates) for t in tables[: sizes.index(most)])
+def _best_row(tables: list[Table], ranks: np.ndarray) -> int:
+    """Return the row that the last round with a choice has chosen, or that of the best score."""
+    chosen = [(number, table.chosen) for number, table in enumerate(tables)]
+    for number, candidate in reversed(chosen):
+        if candidate is not None:
+            return _place(tables, number) + candidate
+    first = _place(tables, _deciding(tables))
+    return first + int(ranks[first:].argmin())
+
+
+def _deciding(tables: list[Table]) -> int:
+    """Return the first round on the most rows: others are not to be compared."""
+    most = max((table.n_rows for table in tables if table.complete), default=0)
+    return next((i for i, table in enumerate(tables) if table.n_rows == most), 0)
+
+
+def _place(tables: list[Table], number: int) -> int:
+    """Return the first row of a round in ``cv_results_``."""
+    return sum(len(table.job.candidates) for table in tables[:number])
 
 
 def _rounds(tables: list[Table]) -> dict[str, list[int]]:
     """Return the columns that tell several rounds apart."""
-    if len(tables) == 1:
-        return {}
-    sizes = [(i, _num_samples(t.job.X)) for i, t in enumerate(tables) for _ in t.job.candidates]
+    sizes = [(i, t.n_rows) for i, t in enumerate(tables) for _ in t.job.candidates]
     return {"iter": [i for i, _ in sizes], "n_resources": [n for _, n in sizes]}
+
+
+# ---------------------------------------------------------------- rounds with different folds
+def _padded(table: Table, n_folds: int) -> list[Result]:
+    """Return all results; for folds that the round has not one with the scores of its first."""
+    rows, own = table.rows(), len(table.job.folds)
+    padded: list[Result] = []
+    for start in range(0, len(rows), own):
+        part = rows[start : start + own]
+        times = {k: float(np.mean([row[k] for row in part])) for k in ("fit_time", "score_time")}
+        padded += part + [{**part[0], **times}] * (n_folds - own)
+    return padded
+
+
+def _without_padding(results: dict[str, Any], tables: list[Table], n_folds: int) -> None:
+    """Set what stands for folds that a round has not to NaN, and mend means and ranks."""
+    counts = np.array([len(table.job.folds) for table in tables for _ in table.job.candidates])
+    if (counts == n_folds).all():
+        return
+    for side_metric in [k.removeprefix("split0_") for k in results if k.startswith("split0_")]:
+        names = [f"split{f}_{side_metric}" for f in range(n_folds)]
+        scores = np.column_stack([results[name] for name in names])
+        scores[np.arange(n_folds) >= counts[:, None]] = np.nan
+        results.update(zip(names, scores.T, strict=True))
+        own = [row[:count] for row, count in zip(scores, counts, strict=True)]
+        mean = results[f"mean_{side_metric}"] = np.array([np.mean(row) for row in own])
+        results[f"std_{side_metric}"] = np.array([np.std(row) for row in own])
+        if f"rank_{side_metric}" in results:
+            worst = np.nan_to_num(-mean, nan=np.inf)
+            results[f"rank_{side_metric}"] = rankdata(worst, method="min").astype(np.int32)

@@ -10,12 +10,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
 
+from mercer._sklearn import _num_samples, _safe_split
+from mercer._words import setting
 from mercer.machines import SVC, SVR, KernelRidge
 from mercer.result import text_table
 from mercer.select.engine import evaluate
 from mercer.select.grids import KNOWN, Axis, axes, candidates
 from mercer.select.job import Job, Table
+from mercer.select.rounds import sample_rows, staged_plan
 from mercer.select.search import KernelSearchCV
 
 NAMES = {"svc": SVC, "svr": SVR, "ridge": KernelRidge}
@@ -37,6 +41,7 @@ def tune(
     memory: int | str | None = None,
     verbose: int = 0,
     progress: Any = "auto",
+    strategy: Any = "exact",
 ) -> KernelSearchCV:
     """Choose the parameters of an estimator by cross-validation, the grid included.
 
@@ -66,6 +71,9 @@ def tune(
         Shuffles the folds if ``cv`` is an integer; None keeps the order of the rows.
     n_jobs, memory, verbose, progress
         As for `KernelSearchCV`; ``verbose`` prints the report.
+    strategy : {"exact", "halving", "staged"} or Staged, default="exact"
+        As for `KernelSearchCV`. "staged" finds its grid on the rows of the first round, runs both
+        rounds of the grid on these, then narrower ones on more: for thousands of rows and more.
 
     Returns
     -------
@@ -80,13 +88,16 @@ def tune(
     >>> search = tune("svc", X, y)
     >>> bool(search.best_score_ > 0.97), sorted(search.best_params_)
     (True, ['C', 'kernel__gamma'])
+    >>> search = tune("svc", X, y, strategy="staged", time_limit=60.0)  # any number of rows
+    >>> bool(search.best_score_ > 0.96)
+    True
     """
     estimator = _estimator(estimator)
-    found = _axes(estimator, X, y, random_state)
+    found = _axes(estimator, *_rows_of_grid(estimator, X, y, random_state, strategy))
     search = TunedSearch(
         estimator,
         {axis.name: list(axis.values) for axis in found},
-        cv=_splitter(cv, estimator, random_state),
+        cv=_splitter(cv, estimator, random_state) if staged_plan(strategy) is None else cv,
         scoring=scoring,
         refit=refit,
         time_limit=time_limit,
@@ -94,6 +105,8 @@ def tune(
         memory=memory,
         verbose=verbose,
         progress=progress,
+        strategy=strategy,
+        random_state=random_state or 0,
     )
     given = {"groups": groups, "sample_weight": sample_weight}
     search.fit(X, y, **{name: value for name, value in given.items() if value is not None})
@@ -116,28 +129,34 @@ class TunedSearch(KernelSearchCV):
     def _axes(self) -> list[Axis]:
         return [Axis(name, tuple(values)) for name, values in self.param_grid.items()]
 
-    def _tables(self, job: Job) -> list[Table]:
+    def _wide(self, job: Job) -> list[Table]:
         first = evaluate(job)
-        self._round_sizes = [len(job.candidates)]
-        best = _best(first)
-        if first.status != "complete" or best is None:
+        means = first.scores().mean(axis=1)
+        if first.status != "complete" or np.isnan(means).all():
             return [first]
+        best = job.candidates[int(np.nanargmax(means))]
         finer = [Axis(axis.name, axis.around(best[axis.name])) for axis in self._axes]
         new = [point for point in candidates(finer) if point not in job.candidates]
-        if not new:
-            return [first]
-        self._round_sizes.append(len(new))
-        return [first, evaluate(replace(job, candidates=new))]
+        return [first, evaluate(replace(job, candidates=new))] if new else [first]
 
     def _report(self, seconds: float) -> str:
-        rounds = " + ".join(map(str, self._round_sizes))
         lines = [(axis.name, _span(axis)) for axis in self._axes]
-        lines.append(("candidates", f"{rounds}, each on {self.n_splits_} folds: {self.route_}"))
-        lines += [(f"best {name}", _short(value)) for name, value in self.best_params_.items()]
+        lines.append(("candidates", f"{self._rounds()}: {self.route_}"))
+        lines += [(f"best {name}", setting(value, 4)) for name, value in self.best_params_.items()]
         if not callable(self.refit):
             lines.append(("best score", f"{self.best_score_:.4g}"))
         lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
         return text_table("tune", lines, type(self.estimator).__name__)
+
+    def _rounds(self) -> str:
+        """Return the numbers of candidates in the rounds, and on how many rows or folds."""
+        results = self.cv_results_
+        counts = np.bincount(results.get("iter", np.zeros(len(results["params"]), int)))
+        rounds = " + ".join(map(str, counts))
+        if staged_plan(self.strategy) is None:
+            return f"{rounds}, each on {self.n_splits_} folds"
+        sizes = " to ".join(f"{n:,}" for n in np.unique(results["n_resources"]))
+        return f"{rounds}, on {sizes} rows"
 
     def __str__(self) -> str:
         return getattr(self, "report_", None) or repr(self)
@@ -156,6 +175,19 @@ def _estimator(estimator: Any) -> Any:
             f"{type(estimator).__name__}"
         )
     return estimator
+
+
+def _rows_of_grid(
+    estimator: Any, X: Any, y: Any, seed: int | None, strategy: Any
+) -> tuple[Any, Any, int | None]:
+    """Return the rows, targets and seed by which a grid is found: in stages those of the first."""
+    plan = staged_plan(strategy)
+    if plan is None:
+        return X, y, seed
+    X, y = indexable(X, y)
+    classes = y if is_classifier(estimator) and np.ndim(y) == 1 else None
+    rows = sample_rows(_num_samples(X), plan.first_rows, classes, seed or 0)
+    return *_safe_split(estimator, X, y, rows), None
 
 
 def _axes(estimator: Any, X: Any, y: Any, seed: int | None) -> list[Axis]:
@@ -181,17 +213,6 @@ def _splitter(cv: Any, estimator: Any, seed: int | None) -> Any:
     return kind(cv, shuffle=True, random_state=seed)
 
 
-def _best(table: Table) -> dict[str, Any] | None:
-    """Return the candidate with the best mean score."""
-    scores = np.array([row["test_scores"] for row in table.rows()], dtype=np.float64)
-    means = scores.reshape(len(table.job.candidates), -1).mean(axis=1)
-    return None if np.isnan(means).all() else table.job.candidates[int(np.nanargmax(means))]
-
-
 def _span(axis: Axis) -> str:
     values = axis.values
-    return f"{len(values)} values, {_short(min(values))} … {_short(max(values))}"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{len(values)} values, {setting(min(values), 4)} … {setting(max(values), 4)}"

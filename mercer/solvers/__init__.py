@@ -1,7 +1,8 @@
 """Solvers: they take a Gram matrix and targets and return a Solution."""
 
 from mercer._limits import Limits
-from mercer.solvers.dense import SINGLE_RANGE, DenseMatrix, follow
+from mercer.gram import SINGLE_RANGE
+from mercer.solvers.dense import DenseMatrix
 from mercer.solvers.dual_coordinate import solve_dual_coordinate
 from mercer.solvers.eigen import (
     EigenSolution,
@@ -11,7 +12,7 @@ from mercer.solvers.eigen import (
     symmetric_eigenpairs,
 )
 from mercer.solvers.gram_eigen import leading_centered_eigenpairs, leading_eigenpairs
-from mercer.solvers.margin import is_dense, solve_margin
+from mercer.solvers.margin import MarginSolution, follow, is_dense, only_stationary, solve_margin
 from mercer.solvers.ridge import solve_ridge
 from mercer.solvers.smo import SmoState
 
@@ -20,12 +21,14 @@ __all__ = [
     "DenseMatrix",
     "EigenSolution",
     "Limits",
+    "MarginSolution",
     "SmoState",
     "fix_signs",
     "follow",
     "is_dense",
     "leading_centered_eigenpairs",
     "leading_eigenpairs",
+    "only_stationary",
     "pencil_eigenpairs",
     "smallest_eigenpairs",
     "solve_dual_coordinate",

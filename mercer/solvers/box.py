@@ -9,6 +9,7 @@ these.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import cg
 
@@ -16,21 +17,26 @@ from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import _box_loops as loops
 
 WORKING = 1500  # points of a working set
-BURST = 5  # coordinate steps for each of its points between Newton steps
-SECONDS = 0.05  # compiled loops come back this often
-NEWTON = 10  # Newton steps in a row
+STEPS_EACH = 5  # coordinate steps for each of its points between Newton steps
+SECONDS_BETWEEN_CHECKS = 0.05  # compiled steps come back this often
+NEWTON_STEPS = 10  # Newton steps in a row
 DIRECT = 2000  # free points; for more the system is solved by conjugate gradients
-CONJUGATE = 50  # of their steps
-SETTLED = 1e-14  # relative gap at which nothing but rounding is left
-PATIENCE = 3  # rounds of each working set that bring nothing before the solve ends
-NOTHING = 1e-15  # relative gain of a round that is only rounding
+CONJUGATE_STEPS = 50  # of their steps
+SETTLED_GAP = 1e-14  # relative gap at which nothing but rounding is left
+IDLE_ROUNDS = 3  # rounds of each working set that bring nothing before the solve ends
+NEGLIGIBLE = 1e-15  # relative gain of a round that is only rounding
 
 
 def solve_box(
-    K: Gram, problem: MarginProblem, *, tol: float = 1e-6, limits: Limits | None = None
+    K: Gram,
+    problem: MarginProblem,
+    *,
+    tol: float = 1e-6,
+    limits: Limits | None = None,
+    working: int = WORKING,
+    direct: int = DIRECT,
 ) -> tuple[np.ndarray, Status, int]:
     """Return β, how the solve ended, and the number of steps; the proof is the caller's.
 
@@ -43,9 +49,11 @@ def solve_box(
     tol : float, default=1e-6
         The relative duality gap at which the solve is done; problems of one working set go on to
         rounding.
+    working, direct : int
+        Points of a working set, and free points up to which their system is factored.
     """
     limits = limits or Limits()
-    run = _Run(K, problem)
+    run = _Run(K, problem, working, direct)
     status = None
     while status is None:
         try:
@@ -56,14 +64,14 @@ def solve_box(
 
 
 class _Run:
-    def __init__(self, K: Gram, problem: MarginProblem):
-        self.K, self.p = K, problem
+    def __init__(self, K: Gram, problem: MarginProblem, working: int, direct: int):
+        self.K, self.p, self.working, self.direct = K, problem, working, direct
         self.n = K.shape[0]
         self.beta, self.e = np.zeros(self.n), problem.z.astype(np.float64)
         # a point without a norm goes straight to a bound
         self.diagonal = np.maximum(K.diagonal().astype(np.float64), 1e-300)
         self.steps, self.value, self.gap, self.idle = 0, 0.0, np.inf, 0
-        self.small = self.n <= WORKING
+        self.small = self.n <= working
         # values that are stored need no working set
         self.whole = np.ascontiguousarray(K) if K.holds_array or self.small else None
 
@@ -72,15 +80,15 @@ class _Run:
         if self.whole is not None:
             self.e = self.p.z - self.whole @ self.beta
         v = np.empty(self.n)
-        loops.violations(self.e, self.beta, self.p.lo, self.p.hi, self.p.eps, v)
+        _set_violations(self.e, self.beta, self.p.lo, self.p.hi, self.p.eps, v)
         gap, value = self._gap(), self._objective(self.beta, self.e)
-        if gap <= (SETTLED if self.small else 0.5 * tol):
+        if gap <= (SETTLED_GAP if self.small else 0.5 * tol):
             return Status.OPTIMAL
         # where rounding hides what the objective gains, the gap still tells
-        if self.value - value > NOTHING * abs(value) or gap < 0.9 * self.gap:
+        if self.value - value > NEGLIGIBLE * abs(value) or gap < 0.9 * self.gap:
             self.idle, self.gap = -1, gap
         self.idle, self.value = self.idle + 1, value
-        if self.idle >= PATIENCE * (1 + self.n // WORKING):
+        if self.idle >= IDLE_ROUNDS * (1 + self.n // self.working):
             return Status.STALLED
         if self._coordinates(self._working(np.abs(v)), 0.1 * float(np.abs(v).max()), limits):
             self._newton()
@@ -99,7 +107,7 @@ class _Run:
             return np.arange(self.n)
         # free points move along with those that violate their conditions
         order = np.argsort(-violation - 1e-30 * self.p.is_free(self.beta), kind="stable")
-        return np.sort(order[:WORKING])
+        return np.sort(order[: self.working])
 
     def _coordinates(self, index: np.ndarray, tol: float, limits: Limits) -> bool:
         """Take coordinate steps inside a working set; tell whether they reached the tolerance."""
@@ -107,13 +115,13 @@ class _Run:
         if K is None:
             K = np.ascontiguousarray(self.K._block(index, index), dtype=np.float64)
         beta, e = self.beta[index], self.e[index]
-        chunk = max(1, int(SECONDS / (4e-9 * len(index) + 1e-6)))
-        left = BURST * len(index) + 100
+        chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (4e-9 * len(index) + 1e-6)))
+        left = STEPS_EACH * len(index) + 100
         try:
             while left > 0 and limits.stopped(self.steps) is None:
                 most = chunk if limits.max_iter < 0 else min(chunk, limits.max_iter - self.steps)
                 room = min(most, left)
-                taken, _ = loops.run(
+                taken, _ = _take_steps(
                     K, self.diagonal[index], e, beta, p.lo[index], p.hi[index], p.eps, tol, room
                 )
                 self.steps, left = self.steps + taken, left - taken
@@ -132,12 +140,12 @@ class _Run:
 
     def _newton(self) -> None:
         """Solve K_FF Δ = e_F ∓ ε for the free points; what leaves its interval is held there."""
-        for _ in range(NEWTON):
+        for _ in range(NEWTON_STEPS):
             free = np.flatnonzero(self.p.is_free(self.beta))
             if not len(free):
                 return
             sign = np.sign(self.beta[free])
-            step = _solve(self.K, free, self.e[free] - self.p.eps * sign)
+            step = self._solve(free, self.e[free] - self.p.eps * sign)
             if step is None or not self._take(free, sign, step):
                 return
 
@@ -155,20 +163,62 @@ class _Run:
             before = self.beta, self.e
             self.beta, self.e = self.beta.copy(), self.e.copy()
             self._set(free, wanted)
-            if self._objective(self.beta, self.e) < here + NOTHING * abs(here):
+            if self._objective(self.beta, self.e) < here + NEGLIGIBLE * abs(here):
                 return bool((ratio <= length).any())
             self.beta, self.e = before
         return False
 
+    def _solve(self, points: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+        """Solve K Δ = target; None if K is not positive definite on these points."""
+        if len(points) > self.direct:  # some conjugate steps are a good direction too
+            return cg(self.K.restrict(points), target, rtol=1e-6, maxiter=CONJUGATE_STEPS)[0]
+        A = np.array(self.K._block(points, points), dtype=np.float64)
+        A[np.diag_indices_from(A)] += 1e-13 * max(float(np.trace(A)), 0.0)
+        try:
+            step = cho_solve(cho_factor(A, overwrite_a=True, check_finite=False), target)
+        except LinAlgError:
+            return None
+        return step if np.isfinite(step).all() else None
 
-def _solve(K: Gram, points: np.ndarray, target: np.ndarray) -> np.ndarray | None:
-    """Solve K Δ = target; None if K is not positive definite on these points."""
-    if len(points) > DIRECT:  # some conjugate steps are a good direction too
-        return cg(K.restrict(points), target, rtol=1e-6, maxiter=CONJUGATE)[0]
-    A = np.array(K._block(points, points), dtype=np.float64)
-    A[np.diag_indices_from(A)] += 1e-13 * max(float(np.trace(A)), 0.0)
-    try:
-        step = cho_solve(cho_factor(A, overwrite_a=True, check_finite=False), target)
-    except LinAlgError:
-        return None
-    return step if np.isfinite(step).all() else None
+
+@njit(cache=True, nogil=True)
+def _set_violations(e, beta, lo, hi, eps, out):
+    """Write how much each coordinate's condition is violated; positive: β should grow."""
+    for k in range(len(e)):
+        up = e[k] - eps if beta[k] >= 0 else e[k] + eps
+        down = e[k] - eps if beta[k] > 0 else e[k] + eps
+        out[k] = 0.0
+        if beta[k] < hi[k] and up > 0:
+            out[k] = up
+        elif beta[k] > lo[k] and down < 0:
+            out[k] = down
+
+
+@njit(cache=True, nogil=True)
+def _take_steps(K, diagonal, e, beta, lo, hi, eps, tol, max_steps):
+    """Take the step that gains most, again and again; return the steps and the violation left.
+
+    β and e = z − Kβ are changed in place.
+    """
+    m, worst = len(beta), 0.0
+    v = np.empty(m)
+    for step in range(max_steps + 1):
+        _set_violations(e, beta, lo, hi, eps, v)
+        worst, best, i = 0.0, 0.0, -1
+        for k in range(m):
+            worst = max(worst, abs(v[k]))
+            gain = v[k] * v[k] / diagonal[k]
+            if gain > best:
+                best, i = gain, k
+        if worst <= tol or i < 0 or step == max_steps:
+            return step, worst
+        x = beta[i] + e[i] / diagonal[i]
+        size = max(abs(x) - eps / diagonal[i], 0.0)
+        x = min(max(size if x > 0 else -size, lo[i]), hi[i])
+        change = x - beta[i]
+        beta[i] = x
+        if change == 0.0:  # the step is below rounding
+            return step, worst
+        for k in range(m):
+            e[k] -= change * K[i, k]
+    return max_steps, worst

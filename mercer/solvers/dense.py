@@ -1,24 +1,35 @@
-"""Margin problems whose kernel values all lie in one matrix: turns of pairwise and Newton steps."""
+"""Margin problems whose kernel values all lie in one matrix: turns of pairwise and Newton steps.
+
+Pairwise steps find out which points are free, Newton steps solve for these at once. Points with
+lo = hi = 0 take no part, but their residuals are kept up to date: held-out points of
+cross-validation have their decision values z − e for nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from mercer._limits import Limits
 from mercer._scratch import scratch
+from mercer.gram import SINGLE_RANGE
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import _dense_loops as loops
-from mercer.solvers._newton_loops import free_points, newton
+from mercer.solvers import _newton_loops as newton
+from mercer.solvers import _smo_loops as smo
 from mercer.solvers.smo import SmoState, hulls_meet
 
 OPERATIONS_BETWEEN_CHECKS = 3e8  # compiled loops come back so often for Ctrl-C and the clock
-SINGLE_RANGE = 1e20  # sums of larger kernel values leave the range of float32
-ROUNDS = 8  # of tightening the tolerance until the duality gap is small too
 FEW_FREE = 300  # free points whose conditions are solved to rounding
+LEAST_STEPS = 1000  # pairwise steps that are taken in any case
+STEP_COST = 8.0  # operations for each point that a pairwise step takes
+ALL_UNCLEAR = 512  # so few points are not worth telling apart
+IDLE_TURNS = 6  # turns without progress, each twice as long as the one before
+NEGLIGIBLE = 1e-15  # relative; who gains less only moves rounding errors
+
+_compiled: Any = njit(cache=True, nogil=True)
 
 
 class DenseMatrix(NamedTuple):
@@ -60,7 +71,7 @@ class DenseMatrix(NamedTuple):
     @staticmethod
     def _room(n: int, dtype: np.dtype) -> np.ndarray:
         """Return memory for one solve; what is not used is never touched."""
-        return scratch((n * n if n > loops.ALL_UNCLEAR else 0,), dtype, brief=True)
+        return scratch((n * n if n > ALL_UNCLEAR else 0,), dtype, brief=True)
 
 
 def solve_dense(
@@ -70,10 +81,12 @@ def solve_dense(
     limits: Limits,
     start: SmoState,
     few_free: int = FEW_FREE,
+    operations: float = OPERATIONS_BETWEEN_CHECKS,
 ) -> SmoState:
     """Go on from a state until the largest violation of a pair of points is at most ``tol``.
 
-    The conditions of up to ``few_free`` free points are then solved to rounding.
+    The conditions of up to ``few_free`` free points are then solved to rounding. Compiled loops
+    come back after so many ``operations`` to look at the limits.
     """
     beta, e = start.beta.copy(), np.array(start.e, dtype=np.float64)
     z, lo, hi, eps, total = problem
@@ -82,9 +95,9 @@ def solve_dense(
     try:
         while status.ok:
             most = 2**62 if limits.max_iter < 0 else max(0, limits.max_iter - steps)
-            taken, violation, ended = loops.solve(
+            taken, violation, ended = take_turns(
                 matrix.K, matrix.rows, matrix.diagonal, z, lo, hi, eps, total, tol, beta, e,
-                matrix.room, most, OPERATIONS_BETWEEN_CHECKS,
+                matrix.room, most, operations,
             )  # fmt: skip
             steps += taken
             if violation <= tol:
@@ -96,49 +109,177 @@ def solve_dense(
                 matrix = matrix.in_full_precision()
             elif ended and status.ok:
                 status = Status.STALLED
-        if status.ok and few_free and len(free_points(beta, lo, hi)) <= few_free:
-            newton(matrix.K, z, lo, hi, eps, total, loops.NOTHING, beta, e)
+        if status.ok and few_free and len(newton.free_points(beta, lo, hi)) <= few_free:
+            newton.newton(matrix.K, z, lo, hi, eps, total, NEGLIGIBLE, beta, e)
     except KeyboardInterrupt:
         limits.interrupted = True
         status = Status.INTERRUPTED
     return SmoState(beta, e, violation, steps, status)
 
 
-def follow(
-    matrix: DenseMatrix,
-    problem: MarginProblem,
-    tol: float,
-    limits: Limits,
-    before: SmoState | None = None,
-    ratio: float = 1.0,
-) -> SmoState:
-    """Solve to a relative gap and a violation of ``tol``, from the solution for bounds / ratio."""
-    if before is None:
-        state = SmoState(np.zeros(len(problem.z)), problem.z.copy())
-    else:
-        state = SmoState(before.beta.copy(), before.e.copy())
-        loops.rescale(matrix.K, *problem, ratio, state.beta, state.e)
-    return solve_to_gap(
-        lambda target, start: solve_dense(matrix, problem, target, limits, start, few_free=0),
-        problem,
-        tol,
-        tol,
-        state,
-    )[0]
+# -------------------------------------------------------------------- compiled turns
+@_compiled
+def take_turns(
+    K, rows, diagonal, z, lo, hi, eps, total, tol, beta, e, room, max_steps, max_operations
+):
+    """Lower the violation to ``tol`` by turns of pairwise and of Newton steps.
+
+    β and e = z − Kβ are updated in place, in float64. Pairwise steps read ``rows``, which is K,
+    mostly in float32, on the points that are not clear; what they do to e is summed up from K
+    after each turn. The turns of one kind may cost what those of the other do, so that neither
+    wastes more than the other would have taken. Returns (pairwise steps, violation, ended); it
+    stops early after ``max_steps`` or about ``max_operations``, or, then ``ended`` is true, when
+    neither kind of step makes progress.
+
+    ``room`` is memory for n² values as in ``rows``, of which only what is needed gets touched.
+    """
+    n = len(beta)
+    up, down = np.empty(n), np.empty(n)
+    least = STEP_COST * n * min(n, LEAST_STEPS)
+    planned = max(least, newton.factor_cost(len(newton.free_points(beta, lo, hi))))
+    steps, operations, spent, reached, lowest, idle = 0, 0.0, 0.0, -np.inf, np.inf, 0
+    while True:
+        smo.set_all_masks(beta, lo, hi, eps, up, down)
+        high, low = _extremes(e, up, down)
+        violation = max(high - low, 0.0)
+        if violation <= tol or steps >= max_steps or operations > max_operations:
+            return steps, violation, False
+        taken, cost = 0, 0.0
+        if spent >= planned:  # more points may be free now than was planned for
+            planned = max(planned, newton.factor_cost(len(newton.free_points(beta, lo, hi))))
+        if spent < planned:
+            active = _unclear(e, up, down, beta, lo, hi, high, low)
+            burst = min(int((planned - spent) / (STEP_COST * len(active))) + 1, max_steps - steps)
+            goal = 0.8 * tol if len(active) == n else max(0.8 * tol, 0.1 * violation)
+            taken = _pairwise(
+                K, rows, diagonal, lo, hi, eps, goal, beta, e, up, down, active, burst, room
+            )
+            steps += taken
+            cost = STEP_COST * len(active) * taken
+            spent += cost
+        if taken == 0:
+            cost = newton.newton(K, z, lo, hi, eps, total, tol, beta, e)
+            free = len(newton.free_points(beta, lo, hi))
+            planned, spent = max(least, cost, newton.factor_cost(free)), 0.0
+            value, violation = (
+                newton.dual_value(beta, z, e, eps),
+                newton.violation_of(beta, e, lo, hi, eps),
+            )
+            # NaN, where values overflow, is no progress either
+            if value - reached > NEGLIGIBLE * abs(value) or violation < 0.9 * lowest:
+                idle = 0
+            else:  # perhaps only less than rounding shows: longer turns tell
+                idle += 1
+                planned *= 2.0**idle
+            if idle > IDLE_TURNS:
+                return steps, violation, True
+            reached, lowest = max(reached, value), min(lowest, violation)
+        operations += cost + n
 
 
-def solve_to_gap(
-    solve: Callable[[float, SmoState], SmoState],
-    problem: MarginProblem,
-    tol: float,
-    target: float,
-    state: SmoState,
-) -> tuple[SmoState, float]:
-    """Lower the violation until the gap, by the solver's own residuals, is small as well."""
-    for _ in range(ROUNDS):
-        state = solve(target, state)
-        relative_gap = problem.relative_gap(state.beta, state.e)
-        if relative_gap <= 0.95 * tol or not state.status.ok:
-            break
-        target *= max(0.1, min(0.7, 0.8 * tol / relative_gap))
-    return state, target
+@_compiled
+def _extremes(e, up, down):
+    high, low = -np.inf, np.inf
+    for k in range(len(e)):
+        high = max(high, e[k] + up[k])
+        low = min(low, e[k] + down[k])
+    return high, low
+
+
+@_compiled
+def _unclear(e, up, down, beta, lo, hi, high, low):
+    """Return the points that are free or could be one of a pair that violates."""
+    n, count = len(e), 0
+    if n <= ALL_UNCLEAR:
+        return np.arange(n)
+    points = np.empty(n, np.int64)
+    for k in range(n):
+        free = lo[k] < beta[k] < hi[k] and beta[k] != 0
+        if free or (lo[k] < hi[k] and (e[k] + up[k] > low or e[k] + down[k] < high)):
+            points[count] = k
+            count += 1
+    return points[:count] if count < 0.7 * n else np.arange(n)
+
+
+@_compiled
+def _pairwise(K, rows, diagonal, lo, hi, eps, tol, beta, e, up, down, active, burst, room):
+    """Take pairwise steps in float32 on some points; then bring β and all of e up to date."""
+    m, n = len(active), len(beta)
+    whole = m == n
+    local = rows if whole else room[: m * m].reshape(m, m)
+    index = active[:0] if whole else active
+    kind = rows.dtype
+    new = beta[active]
+    taken, _ = smo.run(
+        local, diagonal[active].astype(kind), e[active].astype(kind),
+        up[active].astype(kind), down[active].astype(kind), new, lo[active], hi[active],
+        rows.dtype.type(eps), tol, burst, rows, index, np.zeros(m, np.bool_),
+    )  # fmt: skip
+    for i in range(m):
+        k = active[i]
+        if new[i] != beta[k]:
+            newton.subtract(e, new[i] - beta[k], K[k])
+            beta[k] = new[i]
+    return taken
+
+
+@_compiled
+def rescale(K, z, lo, hi, eps, total, ratio, beta, e):
+    """Start from the solution for bounds lo / ratio, hi / ratio; β and e are updated in place.
+
+    With all sets as they were the solution is linear in the bounds: points at a bound go with it,
+    and the free ones follow by one Newton step, cut where it leaves the box. Of that start and of
+    ratio · β the better one is taken.
+    """
+    n = len(beta)
+    bound = np.zeros(n, np.bool_)
+    for k in range(n):
+        v = beta[k] * ratio
+        bound[k] = beta[k] != 0 and (v >= hi[k] * (1 - 1e-12) or v <= lo[k] * (1 - 1e-12))
+    if not bound.any() and ratio >= 1:  # nothing keeps it from being the solution still
+        return
+    simple, simple_e = beta * ratio, z - ratio * (z - e)
+    for k in range(n):
+        if bound[k]:
+            simple[k] = hi[k] if beta[k] > 0 else lo[k]
+    free = np.flatnonzero((beta != 0) & ~bound)
+    if len(free) > 0 and newton.factor_cost(len(free)) < 300 * STEP_COST * n:
+        # K times what the bounded points gain, from the few free ones: Kβ = z − e is known
+        e[:] = simple_e
+        for i in range(len(free)):
+            newton.subtract(e, -(ratio - 1.0) * beta[free[i]], K[free[i]])
+        for k in range(n):
+            if bound[k]:
+                beta[k] = simple[k]
+        sign = np.sign(beta)
+        step, _ = newton.newton_step(K, free, sign, beta, e, eps, total)
+        taken = len(step) > 0 and _take_balanced(K, free, step, sign, lo, hi, eps, total, beta, e)
+        if taken and newton.dual_value(beta, z, e, eps) > newton.dual_value(
+            simple, z, simple_e, eps
+        ):
+            return
+    beta[:] = simple
+    e[:] = simple_e
+
+
+@_compiled
+def _take_balanced(K, free, step, sign, lo, hi, eps, total, beta, e):
+    """Take a step, cut at its intervals, and bring the sum back by the room that is left."""
+    f = len(free)
+    new, down, up = np.empty(f), np.empty(f), np.empty(f)
+    excess = beta.sum() - total
+    for i in range(f):
+        k = free[i]
+        bottom, top = newton.interval(k, sign, lo, hi, eps)
+        new[i] = min(max(beta[k] + step[i], bottom), top)
+        down[i], up[i] = new[i] - bottom, top - new[i]
+        excess += new[i] - beta[k]
+    room = down if excess > 0 else up
+    if room.sum() <= abs(excess):
+        return False
+    new -= room * (excess / room.sum())
+    for i in range(f):
+        k = free[i]
+        newton.subtract(e, new[i] - beta[k], K[k])
+        beta[k] = new[i]
+    return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -11,7 +12,6 @@ from mercer._array import one_blas_thread
 from mercer._floats import EPS
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
-from mercer.result import Certificate
 from mercer.solvers._krylov import block_krylov
 from mercer.solvers.eigen import SAFETY, EigenSolution, by_lapack, few, fix_signs, status_of
 
@@ -127,23 +127,12 @@ def leading_centered_eigenpairs(
     with one_blas_thread:
         points = _sample(exact.shape[0], sample, random_state)
         start = _start_from_sample(fast, n_components + WIDTH, points)
-        proof, negative = _iterate(exact, fast, n_components, tolerance, below, start)
-    solution = EigenSolution(
-        proof.vectors,
-        status_of(proof.certificate),
-        proof.certificate,
-        eigenvalues=proof.values,
-        trace=proof.trace,
-        negative=negative,
-    )
-    return solution, proof.centering
+        return _iterate(exact, fast, n_components, tolerance, below, start)
 
 
 def _iterate(
     exact: Gram, fast: Gram, n_components: int, tolerance: float, below: bool, start: np.ndarray
-) -> tuple[_Proof, np.ndarray]:
-    """Return the proof, and the negative eigenvalue that was found, if one was looked for."""
-
+) -> tuple[EigenSolution, Centering]:
     def rough(V: np.ndarray) -> np.ndarray:
         return _without_mean(fast @ _without_mean(V).astype(np.float32))
 
@@ -153,15 +142,18 @@ def _iterate(
     n = exact.shape[0]
     aim = max(0.7 * tolerance, SINGLE_REACHES)
     V = block_krylov(rough, n, n_components, tolerance=aim, start=start).vectors
-    proof = _prove(exact, V, tolerance)
-    wanted = min(tolerance, max(0.1 * proof.smallest, SHARPEST))
-    if proof.certificate.value > wanted:
+    solution, centering = _prove(exact, V, tolerance)
+    values = solution.eigenvalues
+    # a direction of an eigenvalue of less than its residual could be any
+    smallest = float(values[-1] / values[0]) if len(values) else 1.0
+    wanted = min(tolerance, max(0.1 * smallest, SHARPEST))
+    if solution.certificate.value > wanted:
         aim = SAFETY * wanted
-        V = block_krylov(precise, n, n_components, tolerance=aim, start=proof.vectors).vectors
-        proof = _prove(exact, V, tolerance)
-    noise = SINGLE_REACHES * proof.values.max(initial=0.0)
-    found = _lower_end(rough, n) if below else proof.values
-    return proof, found[found < -noise]
+        V = block_krylov(precise, n, n_components, tolerance=aim, start=solution.value).vectors
+        solution, centering = _prove(exact, V, tolerance)
+    noise = SINGLE_REACHES * solution.eigenvalues.max(initial=0.0)
+    found = _lower_end(rough, n) if below else solution.eigenvalues
+    return replace(solution, negative=found[found < -noise]), centering
 
 
 def _without_mean(V: np.ndarray) -> np.ndarray:
@@ -184,21 +176,7 @@ def _start_from_sample(K: Gram, width: int, points: np.ndarray) -> np.ndarray:
     return _without_mean(K.restrict(np.arange(n), points) @ ritz.vectors.astype(np.float32))
 
 
-class _Proof(NamedTuple):
-    values: np.ndarray
-    vectors: np.ndarray
-    trace: float
-    certificate: Certificate
-    centering: Centering
-
-    @property
-    def smallest(self) -> float:
-        """The smallest eigenvalue, relative to the largest: a direction of less than its residual
-        could be any."""
-        return float(self.values[-1] / self.values[0]) if len(self.values) else 1.0
-
-
-def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
+def _prove(K: Gram, V: np.ndarray, tolerance: float) -> tuple[EigenSolution, Centering]:
     """Return Rayleigh quotients, centring and proof from one product with float64 values."""
     n = K.shape[0]
     V = fix_signs(qr(_without_mean(V), mode="economic", check_finite=False)[0])
@@ -217,4 +195,5 @@ def _prove(K: Gram, V: np.ndarray, tolerance: float) -> _Proof:
     certificate = eigen_residual(
         centered, values, V, tolerance=tolerance, trace=trace, images=images
     )
-    return _Proof(values, V, trace, certificate, centering)
+    status = status_of(certificate)
+    return EigenSolution(V, status, certificate, eigenvalues=values, trace=trace), centering

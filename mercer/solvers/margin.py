@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer.certify import duality_gap
 from mercer.gram import Gram
 from mercer.kernels.tiles import TILE
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers.dense import ROUNDS, DenseMatrix, solve_dense, solve_to_gap
-from mercer.solvers.smo import SmoState, solve_smo
+from mercer.solvers.dense import DenseMatrix, rescale, solve_dense
+from mercer.solvers.smo import ALL_ACTIVE, SmoState, solve_smo
 
+ROUNDS = 8  # of lowering the violation until there is a proof, or the next try of one
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear
 # points whose kernel values are all computed; float64 is asked for where the problem is hard, and
 # then Newton steps are worth the memory
 DENSE_UP_TO = {np.dtype(np.float32): 2500, np.dtype(np.float64): 6000}
-CHEAP = 300  # operations for a kernel value; costlier ones are computed only where needed
+
+
+class Sizes(NamedTuple):
+    """When a problem counts as large: small ones can be made so."""
+
+    dense: bool | None = None  # whether all values lie in one matrix; None: if `is_dense`
+    all_active: int = ALL_ACTIVE  # points that `solve_smo` makes active at once
+    check_all: int = CHECK_ALL  # work of a proof that leaves out no point
+
+
+@dataclass(frozen=True)
+class MarginSolution(Solution):
+    """β, b, the proof, the steps in ``stats``, and ‖f‖² = βᵀKβ."""
+
+    squared_norm: float = 0.0
 
 
 def solve_margin(
@@ -36,11 +52,14 @@ def solve_margin(
     exact: Callable[[], Gram] | None = None,
     values: Callable[[], np.ndarray] | None = None,
     about: str = "",
-) -> Solution:
+    sizes: Sizes | None = None,
+) -> MarginSolution:
     """Solve a margin problem on some points of a Gram matrix, and prove it.
 
-    Steps use K in its own precision; the proof recomputes the residuals in float64. Where float32
-    is too coarse for the tolerance (large C), the solve goes on in float64.
+    Each round lowers the violation of the worst pair of points to a target. The target falls until
+    the duality gap by the solver's own residuals, in the precision of K, is small as well; then the
+    residuals are recomputed in float64 for the proof. Where float32 is too coarse for the tolerance
+    (large C) the rounds go on in float64.
 
     Parameters
     ----------
@@ -56,90 +75,150 @@ def solve_margin(
 
     Returns
     -------
-    Solution
+    MarginSolution
         ``value`` is β, ``intercept`` b, ``state`` what a warm start needs.
     """
     limits = limits or Limits()
-    state = start or SmoState(np.zeros(len(index)), problem.z)
-    proof, target = K.in_double(), tol
-    if limits.interrupted:
-        return _unproved(K, problem, state, tol, about)
-    matrix = _dense_matrix(K, index, limits.memory, values)
-    for _ in range(ROUNDS):
-        state, target = solve_to_gap(
-            partial(_solve, K, matrix, index, problem, limits), problem, tol, target, state
-        )
-        if matrix is not None and matrix.K.dtype == np.float64:
-            e, checked = problem.z - matrix.K @ state.beta, len(index)
-        elif state.status is Status.INTERRUPTED:  # who has pressed Ctrl-C does not wait for a proof
-            return _unproved(K, problem, state, tol, about)
-        else:
-            e, checked = _exact_residuals(proof, index, problem, state)
-        drift, state.e = float(np.abs(e - state.e).max()), e
-        extra = {"checked": checked, "steps": state.steps, "storage": K.storage}
-        certificate = duality_gap(
-            state.beta, state.e, problem, tolerance=tol, about=about, extra=extra
-        )
-        stopped = limits.stopped(state.steps) or state.status is Status.NOT_SEPARABLE
-        if stopped or certificate.ok:
+    engine = _Engine(K, index, problem, limits, sizes, values)
+    state, target = start or SmoState(np.zeros(len(index)), problem.z), tol
+    for number in range(1, ROUNDS**2 + 1):
+        state = engine.solve(target, state)
+        lower = _lower_target(target, problem, state, tol)
+        proof_is_due = lower == target or number % ROUNDS == 0
+        target = lower
+        if not proof_is_due:
+            continue
+        certificate, drift = engine.prove(state, tol, about)
+        stopped = limits.stopped(state.steps)
+        if certificate.ok or stopped or state.status is Status.NOT_SEPARABLE:
             break
         stalled = state.status is Status.STALLED
-        if K.dtype == np.float32 and (stalled or drift > 0.05 * target) and exact is not None:
-            K = exact()
-            matrix = _dense_matrix(K, index, limits.memory)
+        too_coarse = engine.K.dtype == np.float32 and (stalled or drift > 0.05 * target)
+        if too_coarse and exact is not None:
+            engine = _Engine(exact(), index, problem, limits, sizes)
         elif stalled:
             break
         else:
             target *= 0.3
     b, _ = problem.offset(state.beta, state.e)
-    status = _status(state.status, certificate, limits.stopped(state.steps))
-    return Solution(state.beta, status, certificate, intercept=b, state=state)
+    norm2 = problem.figures(state.beta, state.e, b).squared_norm
+    status = Status.OPTIMAL
+    if not certificate.ok:
+        not_separable = state.status is Status.NOT_SEPARABLE
+        status = state.status if not_separable else stopped or Status.STALLED
+    elif norm2 < 0 and norm2 < -engine.rounding_of_norm2(state.beta):
+        status, certificate = Status.INDEFINITE, only_stationary(certificate, "K")
+    stats = {"steps": state.steps}
+    return MarginSolution(state.beta, status, certificate, b, stats, state, norm2)
 
 
-def _unproved(K: Gram, problem: MarginProblem, state: SmoState, tol: float, about: str) -> Solution:
-    """Return an interrupted solution with figures by the solver's own residuals, proving none."""
-    extra = {"checked": 0, "steps": state.steps, "storage": K.storage}
-    figures = duality_gap(state.beta, state.e, problem, tolerance=tol, about=about, extra=extra)
-    b, _ = problem.offset(state.beta, state.e)
-    certificate = replace(figures, value=np.nan)
-    return Solution(state.beta, Status.INTERRUPTED, certificate, intercept=b, state=state)
+def follow(
+    matrix: DenseMatrix,
+    problem: MarginProblem,
+    tol: float,
+    limits: Limits,
+    before: SmoState | None = None,
+    ratio: float = 1.0,
+) -> SmoState:
+    """Solve to a relative gap and a violation of ``tol``, from the solution for bounds / ratio.
+
+    The same rounds without a proof, which the caller does not ask for.
+    """
+    if before is None:
+        state = SmoState(np.zeros(len(problem.z)), problem.z.copy())
+    else:
+        state = SmoState(before.beta.copy(), before.e.copy())
+        rescale(matrix.K, *problem, ratio, state.beta, state.e)
+    target = tol
+    for _ in range(ROUNDS):
+        state = solve_dense(matrix, problem, target, limits, state, few_free=0)
+        lower = _lower_target(target, problem, state, tol)
+        if lower == target:
+            break
+        target = lower
+    return state
+
+
+def _lower_target(target: float, problem: MarginProblem, state: SmoState, tol: float) -> float:
+    """Return the target of the next round; the same if the gap is small, or the solve ended."""
+    gap = problem.relative_gap(state.beta, state.e)
+    if gap <= 0.95 * tol or not state.status.ok:
+        return target
+    return target * max(0.1, min(0.7, 0.8 * tol / gap))
+
+
+class _Engine:
+    """What solves a problem, in one matrix or on a growing set of points, and proves it."""
+
+    def __init__(
+        self,
+        K: Gram,
+        index: np.ndarray,
+        problem: MarginProblem,
+        limits: Limits,
+        sizes: Sizes | None,
+        values: Callable[[], np.ndarray] | None = None,
+    ):
+        self.K, self.index, self.problem = K, index, problem
+        self.limits, self.sizes, self.values = limits, sizes or Sizes(), values
+        self.matrix: DenseMatrix | None = None
+
+    def solve(self, target: float, state: SmoState) -> SmoState:
+        """Go on until the largest violation of a pair of points is at most the target."""
+        if self.limits.interrupted:  # the start is the best so far
+            return replace(state, status=Status.INTERRUPTED)
+        if self.matrix is None and self._is_dense():
+            values = self.values() if self.values else self.K.among(self.index)
+            self.matrix = DenseMatrix.of(values)
+        if self.matrix is not None:
+            return solve_dense(self.matrix, self.problem, target, self.limits, state)
+        return solve_smo(
+            self.K, self.index, self.problem, target, self.limits, state, self.sizes.all_active
+        )
+
+    def _is_dense(self) -> bool:
+        if self.sizes.dense is not None:
+            return self.sizes.dense
+        return is_dense(self.K, len(self.index), self.limits.memory)
+
+    def prove(self, state: SmoState, tol: float, about: str) -> tuple[Certificate, float]:
+        """Set the residuals to exact ones; return the proof, and how far they were off."""
+        z, before, proves = self.problem.z, state.e, True
+        if self.matrix is not None and self.matrix.K.dtype == np.float64:
+            state.e, checked = z - self.matrix.K @ state.beta, len(z)
+        elif state.status is Status.INTERRUPTED:  # who has pressed Ctrl-C waits for no proof
+            checked, proves = 0, False
+        else:
+            state.e, checked = exact_residuals(
+                self.K.in_double(), self.index, self.problem, state, self.sizes.check_all
+            )
+        extra = {"checked": checked, "steps": state.steps, "storage": self.K.storage}
+        certificate = duality_gap(
+            state.beta, state.e, self.problem, tolerance=tol, about=about, extra=extra
+        )
+        drift = float(np.abs(state.e - before).max())
+        return (certificate if proves else replace(certificate, value=np.nan)), drift
+
+    def rounding_of_norm2(self, beta: np.ndarray) -> float:
+        """Return what rounding may leave in βᵀKβ."""
+        sizes = np.sqrt(np.abs(self.K.diagonal()[self.index]).astype(np.float64))
+        return max(len(beta), 64) * EPS * float(sizes @ np.abs(beta)) ** 2
 
 
 def is_dense(K: Gram, n: int, memory: int) -> bool:
     """Tell whether a problem on n points has all its kernel values in one matrix."""
-    return n <= DENSE_UP_TO[K.dtype] and K.work <= CHEAP and DenseMatrix.nbytes(n) <= memory
+    return n <= DENSE_UP_TO[K.dtype] and not K.is_costly and DenseMatrix.nbytes(n) <= memory
 
 
-def _dense_matrix(
-    K: Gram, index: np.ndarray, memory: int, values: Callable[[], np.ndarray] | None = None
-) -> DenseMatrix | None:
-    if not is_dense(K, len(index), memory):
-        return None
-    return DenseMatrix.of(values() if values else K.among(index))
+def only_stationary(certificate: Certificate, indefinite: str) -> Certificate:
+    """Return the proof as that of a stationary point, which is all it is without convexity."""
+    parts = {"stationarity": certificate.value, **certificate.parts}
+    about = f"{certificate.about} (not convex: {indefinite} is indefinite)"
+    return Certificate("global optimum", np.nan, certificate.tolerance, about, parts)
 
 
-def _solve(
-    K: Gram,
-    matrix: DenseMatrix | None,
-    index: np.ndarray,
-    problem: MarginProblem,
-    limits: Limits,
-    target: float,
-    state: SmoState,
-) -> SmoState:
-    if matrix is not None:
-        return solve_dense(matrix, problem, target, limits, state)
-    return solve_smo(K, index, problem, target, limits, state)
-
-
-def _status(ended: Status, certificate: Certificate, stopped: Status | None) -> Status:
-    if certificate.ok or ended is Status.NOT_SEPARABLE:
-        return Status.OPTIMAL if certificate.ok else ended
-    return stopped or Status.STALLED
-
-
-def _exact_residuals(
-    K: Gram, index: np.ndarray, problem: MarginProblem, state: SmoState
+def exact_residuals(
+    K: Gram, index: np.ndarray, problem: MarginProblem, state: SmoState, check_all: int = CHECK_ALL
 ) -> tuple[np.ndarray, int]:
     """Return z − Kβ in float64, and the number of points that were recomputed.
 
@@ -151,7 +230,7 @@ def _exact_residuals(
     if not len(support):
         return z.astype(np.float64), len(z)
     check = np.ones(len(z), bool)
-    if len(z) * len(support) * K.work > CHECK_ALL:
+    if len(z) * len(support) * K.work > check_all:
         b, _ = problem.offset(beta, state.e)
         check = ~problem.clear(beta, state.e - b, CLEARANCE)
     e = state.e.copy()

@@ -17,37 +17,21 @@ import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
 from mercer._floats import EPS, TINY
-from mercer.kernels import RBF, Exponential, Kernel, Laplacian, Linear, VectorKernel
+from mercer.kernels import RBF, Exponential, Kernel, Laplacian, Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample, _csr
+from mercer.kernels.shared import RAW
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.norms import L1, Norm
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import _neighbor_loops as loops
 from mercer.solvers.euclidean import find_nearest
 
+SquaredDistance, L1Distance = RAW["squared_distance"], RAW["l1"]
 DOUBLE = np.dtype(np.float64)
 BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
 BLOCK = 64, 4096  # rows and points whose distances in a norm are computed together
 NEGATIVE = 1e-6  # a squared distance below minus this share of k(x, x) is no rounding error
-
-
-class SquaredDistance(VectorKernel):
-    """The statistic ‖x − y‖² as the values of a tile (it is no kernel)."""
-
-    statistic = "squared_distance"
-
-    def epilogue(self, values: np.ndarray) -> None:
-        pass
-
-
-class L1Distance(VectorKernel):
-    """The statistic ‖x − y‖₁ as the values of a tile (it is no kernel)."""
-
-    statistic = "l1"
-
-    def epilogue(self, values: np.ndarray) -> None:
-        pass
 
 
 class FeatureSearch:

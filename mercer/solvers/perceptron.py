@@ -8,21 +8,21 @@ separates the points with margin ρ there are at most (R/ρ)² updates, R² = ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from mercer._array import allocate
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.kernels.sample import squared_norms
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import _perceptron_loops as loops
-from mercer.solvers.dual_coordinate import Rows
+from mercer.solvers.dual_coordinate import LinearRows, add_row, row_dot
 
 WORK = 5e7  # values touched between two looks at the clock
-AHEAD = 8  # rows of K that are computed together; with more, too many are never needed
+ROWS_AHEAD = 8  # rows of K that are computed together; with more, too many are never needed
 
 
 class History(NamedTuple):
@@ -30,6 +30,13 @@ class History(NamedTuple):
 
     who: np.ndarray
     stood: np.ndarray
+
+
+@dataclass(frozen=True)
+class PerceptronSolution(Solution):
+    """β of the points and the proof; the list of all updates, if it was asked for."""
+
+    history: History | None = None
 
 
 class Counts:
@@ -56,41 +63,28 @@ class Counts:
         return History(who, np.diff(when, append=self.visits_updates_mistakes[0]))
 
 
-class Scores(Protocol):
-    """The points of a problem and how their scores follow the updates."""
-
-    storage: str
-    radius2: float
-
-    def begin(self, n: int) -> None:
-        """Start from f = 0."""
-
-    def sweep(self, sign: np.ndarray, order: np.ndarray, start: int, counts: Counts) -> int:
-        """Visit points from order[start] on; return where to go on."""
-
-    def refresh(self, beta: np.ndarray) -> np.ndarray:
-        """Return f at all points, computed from β alone, and go on from there."""
-
-
 class ColumnScores:
-    """The linear kernel: w = Σ β x, and no kernel values at all."""
+    """How scores follow the updates. The linear kernel: w = Σ β x, no kernel values at all."""
 
     storage = "none"
 
-    def __init__(self, X: Any, offset: float):
-        self.rows, self.offset = Rows.of(X, 0.0), offset
+    def __init__(self, X: Any, offset: float, work: float = WORK):
+        self.rows, self.offset, self.work = LinearRows.of(X, 0.0), offset, work
         self.X, self.radius2 = X, float(squared_norms(X).max()) + offset
 
     def begin(self, n: int) -> None:
+        """Start from f = 0."""
         self.w = np.zeros(self.rows.n_columns + 1)
 
     def sweep(self, sign: np.ndarray, order: np.ndarray, start: int, counts: Counts) -> int:
-        room = max(1, int(WORK / (1 + self.rows.values.size / len(order))))
-        return loops.sweep_columns(
+        """Visit points from order[start] on; return where to go on."""
+        room = max(1, int(self.work / (1 + self.rows.values.size / len(order))))
+        return _sweep_columns(
             *self.rows[:3], self.w, sign, self.offset, order, start, room, *counts.arrays
         )
 
     def refresh(self, beta: np.ndarray) -> np.ndarray:
+        """Return f at all points, computed from β alone, and go on from there."""
         w = np.asarray(self.X.T @ beta, dtype=np.float64).ravel()
         self.w = np.append(w, beta.sum())
         return np.asarray(self.X @ w, dtype=np.float64).ravel() + self.offset * self.w[-1]
@@ -102,9 +96,11 @@ class RowScores:
     Rows are computed when their point makes its first mistake, and kept while memory lasts.
     """
 
-    def __init__(self, K: Gram, offset: float, memory: int, ahead: int = AHEAD):
+    def __init__(
+        self, K: Gram, offset: float, memory: int, ahead: int = ROWS_AHEAD, work: float = WORK
+    ):
         n = K.shape[0]
-        self.K, self.offset, self.storage = K, offset, K.storage
+        self.K, self.offset, self.storage, self.work = K, offset, K.storage, work
         self.radius2 = float(K.diagonal().max()) + offset
         self.ahead, self.n_kept, self.n_computed = ahead, 0, 0
         if K.holds_array:
@@ -119,8 +115,8 @@ class RowScores:
     def sweep(self, sign: np.ndarray, order: np.ndarray, start: int, counts: Counts) -> int:
         if sign[order[start]] * self.f[order[start]] <= 0 and self.slot[order[start]] < 0:
             self._compute(sign, order[start:])
-        room = max(1, int(WORK / len(order)))
-        return loops.sweep_rows(
+        room = max(1, int(self.work / len(order)))
+        return _sweep_rows(
             self.values, self.slot, self.f, sign, self.offset, order, start, room, *counts.arrays
         )
 
@@ -142,6 +138,9 @@ class RowScores:
         return self.f
 
 
+Scores = ColumnScores | RowScores
+
+
 def solve_perceptron(
     scores: Scores,
     sign: np.ndarray,
@@ -152,7 +151,7 @@ def solve_perceptron(
     history: bool = False,
     psd: bool = True,
     about: str = "",
-) -> Solution:
+) -> PerceptronSolution:
     """Go through the points until an epoch has no mistake.
 
     Parameters
@@ -166,7 +165,7 @@ def solve_perceptron(
     averaged : bool, default=False
         Whether ``value`` is the average over all visits, not the last β.
     history : bool, default=False
-        Whether ``state`` is the list of all updates.
+        Whether to keep the list of all updates.
     psd : bool, default=True
         Whether the kernel is positive semidefinite: else the theorem says nothing.
     """
@@ -196,13 +195,16 @@ def solve_perceptron(
     certificate = _novikoff(scores, sign, counts, n_epochs, psd, about)
     value = counts.alpha * sign
     if averaged:
-        value = _average(counts) * sign
+        visits = max(int(counts.visits_updates_mistakes[0]), 1)
+        value = (counts.alpha - counts.late / visits) * sign
         wrong = int(np.count_nonzero(~(sign * scores.refresh(value) > 0)))
         parts = {**certificate.parts, "averaged_mistakes": wrong}
         certificate = replace(certificate, parts=parts)
     status = Status.OPTIMAL if certificate.ok else status
-    state = counts.history() if history else None
-    return Solution(value, status, certificate, stats={"epochs": n_epochs}, state=state)
+    updates = counts.history() if history else None
+    return PerceptronSolution(
+        value, status, certificate, stats={"epochs": n_epochs}, history=updates
+    )
 
 
 def _epoch(
@@ -215,10 +217,6 @@ def _epoch(
         if position < len(order) and limits.stopped(-1):
             return False
     return True
-
-
-def _average(counts: Counts) -> np.ndarray:
-    return counts.alpha - counts.late / max(int(counts.visits_updates_mistakes[0]), 1)
 
 
 def _novikoff(
@@ -245,3 +243,67 @@ def _novikoff(
         "storage": scores.storage,
     }
     return Certificate("training mistakes", mistakes, 0.0, about, parts)
+
+
+# -------------------------------------------------------------------- compiled epochs
+# counts holds the visits, the updates, and the mistakes of this epoch. alpha counts the
+# updates of a point, late adds up the visits that came before them: α − late / visits is the
+# average over all visits. who and when list the updates of this epoch.
+@njit(cache=True, nogil=True)
+def _note(i, alpha, late, counts, who, when):
+    who[counts[2]], when[counts[2]] = i, counts[0]
+    alpha[i] += 1.0
+    late[i] += counts[0]
+    counts[1] += 1
+    counts[2] += 1
+
+
+@njit(cache=True, nogil=True)
+def _sweep_rows(rows, slot, f, sign, offset, order, start, room, alpha, late, counts, who, when):
+    """Visit order[start:]; return where it stopped: a row is missing, or ``room`` is used up."""
+    for p in range(start, len(order)):
+        i = order[p]
+        if sign[i] * f[i] <= 0.0:
+            if slot[i] < 0 or room == 0:
+                return p
+            room -= 1
+            row, y = rows[slot[i]], sign[i]
+            for j in range(len(f)):
+                f[j] += y * (row[j] + offset)
+            _note(i, alpha, late, counts, who, when)
+        counts[0] += 1
+    return len(order)
+
+
+@njit(cache=True, nogil=True)
+def _sweep_columns(
+    values, columns, pointers, w, sign, offset, order, start, room, alpha, late, counts, who, when
+):
+    """Visit at most ``room`` points of order[start:]; w ends with the sum of the coefficients."""
+    stop = min(len(order), start + room)
+    for p in range(start, stop):
+        i = order[p]
+        a, b = pointers[i], pointers[i + 1]
+        if sign[i] * (row_dot(values, columns, a, b, w) + offset * w[-1]) <= 0.0:
+            add_row(values, columns, a, b, sign[i], w)
+            w[-1] += sign[i]
+            _note(i, alpha, late, counts, who, when)
+        counts[0] += 1
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def vote(rows, order, sign, votes, offset, out):
+    """Add up the votes of all functions on the way: out_i = Σ_t votes_t sign(f_t(x_i)).
+
+    A row holds the values k(x_i, ·) that ``order`` points to, one for each update.
+    """
+    for i in range(rows.shape[0]):
+        f, total = 0.0, 0.0
+        for t in range(len(order)):
+            f += sign[t] * (rows[i, order[t]] + offset)
+            if f > 0.0:
+                total += votes[t]
+            elif f < 0.0:
+                total -= votes[t]
+        out[i] = total

@@ -26,7 +26,7 @@ SECONDS_BETWEEN_CHECKS = 0.05  # compiled loops come back this often for Ctrl-C 
 HULLS_MEET = 1e-7  # squared distance of hulls, relative to k(x, x), that counts as none
 ALL_ACTIVE = 1000  # so few points are all active from the start
 # relative gain in one go of the loop that is only rounding: errors of many residuals cancel
-NOTHING = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 4e-16}
+NEGLIGIBLE = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 4e-16}
 NOT_GATHERED = np.empty(0, np.int64), np.empty(0, np.bool_)  # the compact matrix is filled already
 
 
@@ -46,7 +46,14 @@ class SmoState:
 
 
 def solve_smo(
-    K: Gram, index: np.ndarray, problem: MarginProblem, tol: float, limits: Limits, start: SmoState
+    K: Gram,
+    index: np.ndarray,
+    problem: MarginProblem,
+    tol: float,
+    limits: Limits,
+    start: SmoState,
+    all_active: int = ALL_ACTIVE,
+    seconds: float = SECONDS_BETWEEN_CHECKS,
 ) -> SmoState:
     """Go on from a state until the largest violation of a pair of points is at most ``tol``.
 
@@ -56,8 +63,12 @@ def solve_smo(
         The Gram matrix of all points, of which the problem uses some.
     index : array of int, increasing
         The points of the problem.
+    all_active : int
+        Up to so many points are all active from the start.
+    seconds : float
+        Compiled loops come back this often to look at the limits, and at what they gain.
     """
-    run = _Run(K, index, problem, start)
+    run = _Run(K, index, problem, start, all_active, seconds)
     try:
         run.solve(tol, limits)
     except KeyboardInterrupt:
@@ -69,8 +80,17 @@ def solve_smo(
 class _Run:
     """One solve; ``active`` lists the active points in the order of the compact matrix."""
 
-    def __init__(self, K: Gram, index: np.ndarray, problem: MarginProblem, start: SmoState):
+    def __init__(
+        self,
+        K: Gram,
+        index: np.ndarray,
+        problem: MarginProblem,
+        start: SmoState,
+        all_active: int,
+        seconds: float,
+    ):
         self.K, self.index, self.problem = K, index, problem
+        self.all_active, self.seconds = all_active, seconds
         self.beta = np.array(start.beta, dtype=np.float64)
         self.e = np.array(start.e, dtype=np.float64)
         self.steps, self.violation, self.status = start.steps, np.inf, Status.OPTIMAL
@@ -108,11 +128,11 @@ class _Run:
         loops.set_all_masks(self.beta, p.lo, p.hi, p.eps, self.up, self.down)
         high, low = self.e + self.up, self.e + self.down
         self.violation = float(high.max() - low.min())
-        if m <= ALL_ACTIVE:
+        if m <= self.all_active:
             return np.flatnonzero(~self.is_active)
         middle = 0.5 * float(high.max() + low.min())
         # rows that cost much are asked for with more care
-        count = int(np.clip(m // (48 if self.K.work > 300 else 24), 64, 2048))
+        count = int(np.clip(m // (48 if self.K.is_costly else 24), 64, 2048))
         count = min(count, self.most_active // 4)  # both sides fill half of the budget
         worst = [
             _largest(np.where(self.is_active, -np.inf, excess), count)
@@ -159,7 +179,7 @@ class _Run:
         beta, lo, hi = self.beta[a], p.lo[a], p.hi[a]
         e, diagonal = self.e[a].astype(dtype), self.diagonal[a]
         up, down = self.up[a].astype(dtype), self.down[a].astype(dtype)
-        chunk = max(1, int(SECONDS_BETWEEN_CHECKS / (3e-9 * len(a) + 1e-6)))
+        chunk = max(1, int(self.seconds / (3e-9 * len(a) + 1e-6)))
         size = abs(_dual_value(self.beta, p.z, self.e, p.eps))
         taken, stop = 0, None
         try:
@@ -178,7 +198,7 @@ class _Run:
                 # steps that gain nothing but rounding would go on for ever
                 gain = _dual_gain(*before, beta, e, p.eps)
                 size = max(size, gain)
-                if gain <= NOTHING[dtype] * size:
+                if gain <= NEGLIGIBLE[dtype] * size:
                     self.status = stop = stop or Status.STALLED
                 if self.hard and hulls_meet(beta, p.z[a] - e, diagonal):
                     self.status = stop = Status.NOT_SEPARABLE

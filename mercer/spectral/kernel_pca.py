@@ -11,7 +11,7 @@ import numpy as np
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator, Transformer
 from mercer._sklearn import Interval, StrOptions
-from mercer.gram import Centering, TriangleGram, gram
+from mercer.gram import Centering, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
 from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
@@ -20,8 +20,6 @@ from mercer.spectral._base import COUNT, POSITIVE, check_scores, precision_of
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
 
 STORED_UP_TO = 3000  # points whose float64 matrix is stored; above, tiles are computed when needed
-CHEAP = 100  # operations a value: more of them, and values are kept if they fit
-KEPT = 2**28  # bytes that are kept in any case: the memory is used again by the next fit
 
 
 class KernelPCA(Transformer, KernelEstimator):
@@ -137,7 +135,7 @@ class KernelPCA(Transformer, KernelEstimator):
 
     def _solve_stored(self, sample: Sample) -> tuple[EigenSolution, Centering]:
         budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
-        K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64).centered()
+        K = gram(self.kernel_, sample, purpose="direct", memory=budget // 2).centered()
         solution = leading_eigenpairs(
             K,
             self.n_components,
@@ -150,10 +148,7 @@ class KernelPCA(Transformer, KernelEstimator):
 
     def _solve_tiled(self, sample: Sample) -> tuple[EigenSolution, Centering]:
         exact = gram(self.kernel_, sample, storage="blocked", dtype=np.float64)
-        needed = TriangleGram.bytes_of(len(sample), 4)
-        keep = needed <= parse_memory(self.memory) and (needed <= KEPT or exact.work > CHEAP)
-        storage = "triangle" if keep and self.kernel_.symmetric else "blocked"
-        fast = gram(self.kernel_, sample, storage=storage, memory=self.memory, dtype=np.float32)
+        fast = gram(self.kernel_, sample, purpose="products", memory=self.memory)
         return leading_centered_eigenpairs(
             exact,
             fast,

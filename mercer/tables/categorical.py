@@ -6,9 +6,9 @@ from math import ceil, sqrt
 
 import numpy as np
 
+from mercer._words import count, short_number
 from mercer.tables.columns import TRUTHS, Column, as_codes
 from mercer.tables.numeric import State, dropped
-from mercer.tables.wording import count, short
 
 UNIT = 1.0 / sqrt(2.0)
 """The entry of a level: two rows that differ in it are at distance √(½ + ½) = 1."""
@@ -50,7 +50,7 @@ def _why(n_levels: int, levels: list[str]) -> str:
         return "all values are missing"
     if n_levels == 1:
         return f"the same value in every row ({levels[0]})"
-    return f"no frequent value among {short(n_levels)}"
+    return f"no frequent value among {short_number(n_levels)}"
 
 
 def _words(state: State) -> str:

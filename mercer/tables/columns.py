@@ -18,7 +18,7 @@ BLANKS = {"", "na", "n/a", "nan", "null", "none", "?", "-", "."}
 
 TRUTHS = {"true": "True", "1": "True", "yes": "True", "false": "False", "0": "False", "no": "False"}
 
-MOSTLY = 0.95
+READABLE_SHARE = 0.95
 """Texts are numbers (or dates) if at least this share of them can be read as such."""
 
 _NUMBERS = (int, float, np.number, Decimal, Fraction)
@@ -147,24 +147,20 @@ def label(value: Any) -> str:
 # ---------------------------------------------------------------- one form read as another
 def as_numbers(column: Column) -> tuple[np.ndarray, int]:
     """Return a column as float64 (NaN: missing) and how many values could not be read."""
-    if column.form == "number":
-        return column.values, 0
-    if column.form == "date":
-        return _unreadable(column)
-    return _by_level(column, parse_number)
+    return _read_as("number", column, parse_number)
 
 
 def as_seconds(column: Column) -> tuple[np.ndarray, int]:
     """Return a column as seconds since 1970 and how many values could not be read."""
-    if column.form == "date":
+    return _read_as("date", column, parse_date)
+
+
+def _read_as(form: str, column: Column, parse: Any) -> tuple[np.ndarray, int]:
+    if column.form == form:
         return column.values, 0
-    if column.form == "number":
-        return _unreadable(column)
-    return _by_level(column, parse_date)
-
-
-def _unreadable(column: Column) -> tuple[np.ndarray, int]:
-    return np.full(len(column), np.nan), int(np.isfinite(column.values).sum())
+    if column.form in ("number", "date"):  # the other one, of which nothing can be read
+        return np.full(len(column), np.nan), int(np.isfinite(column.values).sum())
+    return _by_level(column, parse)
 
 
 def as_codes(column: Column) -> tuple[np.ndarray, list[str]]:

@@ -11,12 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import _check_feature_names, _check_feature_names_in, _check_n_features
 from mercer.tables.columns import Column
-from mercer.tables.describe import describe_columns
 from mercer.tables.frames import as_table
-from mercer.tables.kinds import KINDS, learn
-from mercer.tables.matrix import encode, feature_names, is_wide, read_by_name, used, warn_of_unread
-from mercer.tables.scaled_sparse import encode_sparse, learn_sparse
-from mercer.tables.settings import Settings
+from mercer.tables.kinds import KINDS, EncoderSettings, describe_columns, learn
+from mercer.tables.matrix import (
+    encode,
+    encode_sparse,
+    feature_names,
+    is_wide,
+    learn_sparse,
+    read_by_name,
+    used,
+    warn_of_unread,
+)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -114,18 +120,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the matrix of the same table.
-
-        Parameters
-        ----------
-        X : frame of polars or pandas, array or sparse matrix of shape (n_samples, n_features)
-            The table.
-        y : ignored
-
-        Returns
-        -------
-        Z : ndarray or CSR matrix of shape (n_samples, n_features_out)
-        """
+        """Fit, and return the matrix of the same table, as ``fit(X).transform(X)`` would."""
         columns = self._fit(X)
         if self._is_sparse_table():
             return encode_sparse(self.columns_[0], X)
@@ -193,7 +188,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------ inside
     def _fit(self, X: Any) -> list[Column]:
         """Learn the columns; return those that are used, as they were read."""
-        settings = Settings(self.max_categories, self.min_frequency, self.scale, self.text)
+        settings = EncoderSettings(self.max_categories, self.min_frequency, self.scale, self.text)
         if sp.issparse(X):
             return self._fit_sparse(X)
         table = as_table(X, "TableEncoder")

@@ -1,20 +1,22 @@
-"""Which kind a column is: number, category, text, date, or left out."""
+"""Which kind a column is: number, category, text, date, or left out; and what is said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._words import count, listing, nearest
 from mercer.tables.categorical import (
     category_features,
     category_sentences,
     encode_category,
     learn_category,
+    n_groups,
 )
-from mercer.tables.columns import MOSTLY, Column, as_numbers, as_seconds
+from mercer.tables.columns import READABLE_SHARE, Column, as_numbers, as_seconds
 from mercer.tables.numeric import (
     State,
     date_features,
@@ -26,18 +28,70 @@ from mercer.tables.numeric import (
     learn_number,
     number_features,
 )
-from mercer.tables.settings import Settings
 from mercer.tables.textual import encode_text, learn_text, looks_like_text, text_features
 
 ROW_NAMES = {"", "id", "index", "row", "rowid", "row_id", "row_number", "rownames", "unnamed: 0"}
 """Names under which tools write the number of the row."""
 
-FIRST_LOOK = 1000
+FIRST_LOOK_ROWS = 1000
 """Rows of a long column from which it is seen that it holds no numbers or dates."""
 
 Reader = Callable[[Column], tuple[np.ndarray, int]]
 
 
+# ---------------------------------------------------------------- what the user asks for
+@dataclass(frozen=True)
+class EncoderSettings:
+    """What the encoder was asked for."""
+
+    max_categories: int
+    min_frequency: float
+    scale: bool
+    text: Any
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.max_categories) or self.max_categories < 1:
+            raise ValueError(f"max_categories must be an integer ≥ 1; got {self.max_categories!r}")
+        if not _is_frequency(self.min_frequency):
+            raise ValueError(
+                "min_frequency must be a number of rows (int ≥ 0) or a share of them (float in "
+                f"[0, 1)); got {self.min_frequency!r}"
+            )
+        if not isinstance(self.scale, (bool, np.bool_)):
+            raise ValueError(f"scale must be True or False; got {self.scale!r}")
+        if self.text not in ("auto", "drop") and not _are_names(self.text):
+            raise ValueError(
+                f"text must be 'auto', 'drop' or a list of column names; got {self.text!r}"
+            )
+
+    def check_names(self, names: list[str]) -> None:
+        """Raise if a column that should be a text is not in the table."""
+        for name in () if isinstance(self.text, str) else self.text:
+            if name not in names:
+                raise ValueError(f"text names the column {name!r}{suggestion(name, names)}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_frequency(value: Any) -> bool:
+    if _is_whole(value):
+        return value >= 0
+    return isinstance(value, (float, np.floating)) and bool(0.0 <= value < 1.0)
+
+
+def _are_names(text: Any) -> bool:
+    return isinstance(text, (list, tuple)) and all(isinstance(name, str) for name in text)
+
+
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """Return "; did you mean …?" with the names most like this one, or which names there are."""
+    near = nearest(name, names)
+    return f"; did you mean {listing(near, 'or')}?" if near else f"; X has {listing(names)}"
+
+
+# ---------------------------------------------------------------- kinds
 class Kind(NamedTuple):
     """What can be done with the state of a column: encode, name the features, say more."""
 
@@ -54,7 +108,7 @@ KINDS = {
 }
 
 
-def learn(column: Column, settings: Settings) -> State:
+def learn(column: Column, settings: EncoderSettings) -> State:
     """Return the state of a column: its kind and all that encoding needs."""
     if column.form == "nested":
         return dropped(column.name, "lists, records or binary values")
@@ -69,7 +123,7 @@ def learn(column: Column, settings: Settings) -> State:
     return _learn_category(column, settings)
 
 
-def _learn_plain_number(column: Column, settings: Settings) -> State:
+def _learn_plain_number(column: Column, settings: EncoderSettings) -> State:
     values = column.values
     named_so = column.name.strip().lower() in ROW_NAMES and np.isfinite(values).all()
     if named_so and len(np.unique(values)) == len(values) and _are_whole(values):
@@ -81,7 +135,7 @@ def _are_whole(values: np.ndarray) -> bool:
     return bool(np.all(values == np.floor(values)))
 
 
-def _learn_from_texts(column: Column, settings: Settings) -> State:
+def _learn_from_texts(column: Column, settings: EncoderSettings) -> State:
     """Numbers or dates that came as texts, sentences, identifiers, or categories."""
     if _is_mostly(as_numbers, column):
         return learn_number(column, settings.scale)
@@ -96,7 +150,7 @@ def _learn_from_texts(column: Column, settings: Settings) -> State:
 
 def _is_mostly(read: Reader, column: Column) -> bool:
     """Whether nearly all values that are there can be read; a first look at a few spares time."""
-    return _share(read, _few(column)) >= 0.5 and _share(read, column) >= MOSTLY
+    return _share(read, _few(column)) >= 0.5 and _share(read, column) >= READABLE_SHARE
 
 
 def _share(read: Reader, column: Column) -> float:
@@ -108,11 +162,72 @@ def _share(read: Reader, column: Column) -> float:
 def _few(column: Column) -> Column:
     """Return some of the values that are there, evenly spread over the column."""
     present = column.values[column.values >= 0]
-    some, codes = np.unique(present[:: 1 + len(present) // FIRST_LOOK], return_inverse=True)
+    some, codes = np.unique(present[:: 1 + len(present) // FIRST_LOOK_ROWS], return_inverse=True)
     return replace(column, values=codes.ravel(), levels=[column.levels[i] for i in some])
 
 
-def _learn_category(column: Column, settings: Settings) -> State:
+def _learn_category(column: Column, settings: EncoderSettings) -> State:
     if len(column.levels) == len(column) and column.form != "flag":
         return dropped(column.name, "a different text in every row")
     return learn_category(column, settings.max_categories, settings.min_frequency, settings.scale)
+
+
+# ---------------------------------------------------------------- sentences
+def describe_columns(states: list[State], scale: bool) -> list[str]:
+    """Return first how many columns of which kind, then what is special about single ones."""
+    sentences = [s["words"] for s in states if s["kind"] == "sparse"]
+    for kind, total in _TOTALS.items():
+        some = [state for state in states if state["kind"] == kind]
+        sentences += [total(some, scale)] if some else []
+    sentences += _long_tails(states)
+    for state in states:
+        if state["kind"] in KINDS:
+            sentences += KINDS[state["kind"]].sentences(state)
+    return sentences + _left_out(states)
+
+
+def _long_tails(states: list[State]) -> list[str]:
+    names = [state["name"] for state in states if state.get("unit")]
+    if not names:
+        return []
+    its = "has a long tail: its logarithm is" if len(names) == 1 else _THEIR_TAILS
+    return [f"{listing(names)} {its} standardised"]
+
+
+_THEIR_TAILS = "have long tails: their logarithms are"
+
+
+def _numbers(states: list[State], scale: bool) -> str:
+    done = "standardised" if scale else "unchanged"
+    return f"{count(len(states), 'numeric column')} {done}"
+
+
+def _categories(states: list[State], scale: bool) -> str:
+    levels = sum(n_groups(state) for state in states)
+    return f"{count(len(states), 'category column')} with {count(levels, 'level')}"
+
+
+def _dates(states: list[State], scale: bool) -> str:
+    cycles = list(dict.fromkeys(cycle for state in states for cycle in state["cycles"]))
+    times = f" and times of the {' and '.join(cycles)}" if cycles else ""
+    return f"{count(len(states), 'date column')} as days{times}"
+
+
+def _texts(states: list[State], scale: bool) -> str:
+    terms = sum(len(state["terms"]) for state in states)
+    return f"{count(len(states), 'text column')} as the weights of {count(terms, 'term')} (tf-idf)"
+
+
+_TOTALS = {"number": _numbers, "category": _categories, "date": _dates, "text": _texts}
+
+
+def _left_out(states: list[State]) -> list[str]:
+    """Return one sentence for each reason to leave columns out."""
+    reasons: dict[str, list[str]] = {}
+    for state in states:
+        if state["kind"] == "dropped":
+            reasons.setdefault(state["words"], []).append(state["name"])
+    return [
+        f"{'column' if len(names) == 1 else 'columns'} {listing(names)} left out: {reason}"
+        for reason, names in reasons.items()
+    ]

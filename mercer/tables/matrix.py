@@ -1,4 +1,4 @@
-"""From the columns of a table and their states to one matrix."""
+"""From the columns of a table and their states to one matrix; sparse tables stay sparse."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
 
-from mercer.tables.columns import MOSTLY, Column
+from mercer._words import count, listing
+from mercer.tables.columns import READABLE_SHARE, Column
 from mercer.tables.frames import Table
-from mercer.tables.kinds import KINDS
+from mercer.tables.kinds import KINDS, suggestion
 from mercer.tables.numeric import State
-from mercer.tables.wording import count, listing, nearest
 
-WIDE_TEXT = 200
+SPARSE_TERMS = 200
 """With more terms than this the matrix is sparse: nearly all weights of words are 0."""
 
 
@@ -26,7 +27,7 @@ def used(states: list[State]) -> list[State]:
 
 def is_wide(states: list[State]) -> bool:
     """Whether the texts have so many terms that the matrix is sparse."""
-    return sum(len(state["terms"]) for state in states if state["kind"] == "text") > WIDE_TEXT
+    return sum(len(state["terms"]) for state in states if state["kind"] == "text") > SPARSE_TERMS
 
 
 def feature_names(states: list[State]) -> list[str]:
@@ -42,7 +43,7 @@ def read_by_name(table: Table, states: list[State]) -> list[Column]:
     gone = [name for name in needed if name not in place]
     if gone:
         what = f"the column {gone[0]!r}" if len(gone) == 1 else f"the columns {listing(gone)}"
-        raise ValueError(f"X lacks {what} of the table of fit{nearest(gone[0], names)}")
+        raise ValueError(f"X lacks {what} of the table of fit{suggestion(gone[0], names)}")
     return [table.read(place[name], name) for name in needed]
 
 
@@ -63,7 +64,7 @@ def warn_of_unread(states: list[State], unread: dict[str, int], n_rows: int) -> 
     """Warn of values that could not be read, where fit met none or they are many."""
     for state in used(states):
         n = unread.get(state["name"], 0)
-        if n > (1.0 - MOSTLY) * n_rows or (n and not state.get("unread")):
+        if n > (1.0 - READABLE_SHARE) * n_rows or (n and not state.get("unread")):
             warnings.warn(
                 f"{count(n, 'value')} of column {state['name']!r} could not be read as a "
                 f"{state['kind']} and {'is' if n == 1 else 'are'} taken as missing",
@@ -79,3 +80,29 @@ def _distinct(names: list[str]) -> list[str]:
         again = (f"{name} ({i})" for i in itertools.count(2))
         taken[name if name not in taken else next(n for n in again if n not in taken)] = None
     return list(taken)
+
+
+# ---------------------------------------------------------------- sparse tables
+def learn_sparse(X: Any) -> State:
+    """Return the largest |value| of each column, 1 for a column of zeros."""
+    X = _checked(X)
+    largest = np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
+    return {
+        "name": "all columns",
+        "kind": "sparse",
+        "words": f"{count(X.shape[1], 'sparse column')} divided by the largest absolute value",
+        "largest": np.where(largest > 0, largest, 1.0),
+    }
+
+
+def encode_sparse(state: State, X: Any) -> sp.csr_array:
+    """Return X with every column in [−1, 1]."""
+    scaled = sp.csr_array(_checked(X), dtype=np.float64, copy=True)
+    scaled.data /= state["largest"][scaled.indices]
+    return scaled
+
+
+def _checked(X: Any) -> sp.csr_array:
+    if not sp.issparse(X):
+        X = sp.csr_array(check_array(X, dtype=np.float64, input_name="X"))
+    return sp.csr_array(check_array(X, accept_sparse="csr", dtype="numeric", input_name="X"))

@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer._array import LARGEST
 from mercer._floats import EPS, TINY
+from mercer._words import count, short_number
 from mercer.tables.columns import Column, as_numbers, as_seconds
-from mercer.tables.wording import count, short
 
 DAY = 86400.0
 
@@ -19,7 +19,7 @@ CYCLES = {"year": (365.2425, 366.0), "week": (7.0, 14.0), "day": (1.0, 0.0)}
 ROUNDING = 8 * EPS
 """Values that differ by less, relatively or absolutely, are the same."""
 
-HEAVY = 2.0
+LONG_TAIL_SKEWNESS = 2.0
 """A column of numbers ≥ 0 with a larger skewness (2: the exponential law) has a long tail."""
 
 State = dict[str, Any]
@@ -53,14 +53,14 @@ def why_useless(present: np.ndarray) -> str:
         return "all values are missing"
     low, high = float(present.min()), float(present.max())
     if high - low <= max(ROUNDING * max(abs(low), abs(high)), TINY):
-        return f"the same value in every row ({short(low)})"
+        return f"the same value in every row ({short_number(low)})"
     return ""
 
 
 def _number_words(scale: bool, unit: float) -> str:
     if not scale:
         return "unchanged"
-    return f"log(1 + x/{short(unit)}), standardised" if unit else "standardised"
+    return f"log(1 + x/{short_number(unit)}), standardised" if unit else "standardised"
 
 
 def heavy_tail(present: np.ndarray) -> float:
@@ -71,7 +71,7 @@ def heavy_tail(present: np.ndarray) -> float:
     spread = present / largest - float(np.mean(present / largest))
     skewness = float(np.mean(spread**3)) / float(np.mean(spread**2)) ** 1.5
     # a logarithm changes little where the largest is a few units: zeros and ones, small counts
-    return unit if skewness > HEAVY and largest > 4.0 * unit else 0.0
+    return unit if skewness > LONG_TAIL_SKEWNESS and largest > 4.0 * unit else 0.0
 
 
 def _bent(values: np.ndarray, unit: float) -> np.ndarray:
@@ -181,7 +181,8 @@ def date_features(state: State) -> list[str]:
 def gap_words(state: State) -> list[str]:
     """Return sentences on what was missing, infinite or unreadable in a number or a date."""
     name, sentences = state["name"], []
-    fill = f"median {short(state['median'])}" if state["kind"] == "number" else "the median date"
+    is_number = state["kind"] == "number"
+    fill = f"median {short_number(state['median'])}" if is_number else "the median date"
     if state["missing"]:
         gaps = count(state["missing"], "missing value")
         sentences.append(f"{gaps} in {name!r}: {fill} and an indicator")
@@ -189,7 +190,6 @@ def gap_words(state: State) -> list[str]:
         infinite = count(state["infinite"], "infinite value")
         sentences.append(f"{infinite} in {name!r} taken as missing")
     if state["unread"]:
-        sort = "number" if state["kind"] == "number" else "date"
-        unread = count(state["unread"], "value")
-        sentences.append(f"{unread} in {name!r} could not be read as a {sort}: taken as missing")
+        unread = f"{count(state['unread'], 'value')} in {name!r}"
+        sentences.append(f"{unread} could not be read as a {state['kind']}: taken as missing")
     return sentences

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from mercer._words import count
 from mercer.tables.columns import Column, as_codes
 from mercer.tables.numeric import State, dropped
-from mercer.tables.wording import count
 
 MOST_TERMS = 2000
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mercer.assess import bootstrap, evaluate
+from mercer.assess import evaluate
 from mercer.assess.bootstrap import Resampling, percentiles
 
 RNG = np.random.default_rng(0)
@@ -57,10 +57,13 @@ def test_every_row_is_drawn_with_equal_chance(sizes):
     np.testing.assert_allclose(counts.var(axis=0), sizes * (1 - sizes / total), rtol=0.05)
 
 
-def test_blocks_do_not_change_what_is_drawn_of_one_stratum(monkeypatch):
-    whole = evaluate(Y, P, SCORES, n_bootstrap=50).draws("accuracy").shape
-    monkeypatch.setattr(bootstrap, "BLOCK_VALUES", 300)
-    assert evaluate(Y, P, SCORES, n_bootstrap=50).draws("auc").shape == whole
+def test_blocks_do_not_change_what_is_drawn_of_one_stratum():
+    cells = np.zeros(6, int), np.ones(6, int)
+    whole, blocks = (
+        np.concatenate(list(Resampling(*cells, n_draws=50, seed=0, block_values=size)))
+        for size in (2**20, 30)
+    )
+    np.testing.assert_array_equal(whole, blocks)
 
 
 def test_the_interval_of_a_recall_is_that_of_a_binomial_number():

@@ -50,6 +50,7 @@ def test_both_ways_to_give_the_likelihood_are_the_same():
     together = em(lambda p: (e_step(p), log_likelihood(p)), m_step, START)
     np.testing.assert_array_equal(apart.value, together.value)
     assert apart.certificate == together.certificate
+    assert apart.log_likelihood == log_likelihood(apart.value)
 
 
 def test_every_step_is_recorded_and_none_falls():

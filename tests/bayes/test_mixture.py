@@ -12,9 +12,13 @@ from sklearn.mixture import GaussianMixture
 
 from mercer import GMM
 from mercer.bayes import Gaussian
-from mercer.bayes._e_step import expect
-from mercer.bayes._m_step import Shape, lifted_factors
-from mercer.bayes._mixture import Mixture, Rows
+from mercer.bayes._mixture_em import (
+    CovarianceFamily,
+    HomogeneousRows,
+    Mixture,
+    expect,
+    lifted_factors,
+)
 from tests.cases import table
 from tests.compare import refuses
 
@@ -101,7 +105,7 @@ def random_mixture(k, d, seed, diagonal=False):
 def test_the_moments_are_those_of_whitened_rows(diagonal, d):
     Z, weight = table(50, d), np.random.default_rng(1).random(50)
     mixture = random_mixture(4, d, 2, diagonal)
-    expected, value = expect(Rows(Z, weight), mixture)
+    expected, value = expect(HomogeneousRows(Z, weight), mixture)
     covariances = mixture.covariances()
     parts = np.array(
         [
@@ -119,15 +123,13 @@ def test_the_moments_are_those_of_whitened_rows(diagonal, d):
         np.testing.assert_allclose(expected.moments[c], wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_blocks_and_rows_that_do_not_count_change_nothing(monkeypatch):
+def test_blocks_and_rows_that_do_not_count_change_nothing():
     """Well separated components, so that most responsibilities are negligible."""
     Z = table(3000, 2) + 30.0 * (np.arange(3000) % 3)[:, None]
     means = 30.0 * np.arange(3.0)[:, None] + np.zeros(2)
     mixture = random_mixture(3, 2, 0)._replace(means=means)
-    blocked, value = expect(Rows(Z), mixture)
-    monkeypatch.setattr("mercer.bayes._mixture.BLOCK", 2**30)
-    monkeypatch.setattr("mercer.bayes._e_step.MOSTLY", 0.0)
-    whole, wanted = expect(Rows(Z), mixture)
+    blocked, value = expect(HomogeneousRows(Z), mixture)
+    whole, wanted = expect(HomogeneousRows(Z, block=2**30), mixture, dense_share=0.0)
     assert value == pytest.approx(wanted, rel=1e-13)
     np.testing.assert_allclose(blocked.moments, whole.moments, rtol=1e-10, atol=1e-9)
 
@@ -372,4 +374,4 @@ def test_no_samples_are_refused():
 
 def test_parameters_are_counted():
     for kind, wanted in (("full", 17), ("tied", 11), ("diagonal", 14), ("spherical", 11)):
-        assert Shape(kind, 1e-6).n_parameters(3, 2) == wanted
+        assert CovarianceFamily(kind, 1e-6).n_parameters(3, 2) == wanted

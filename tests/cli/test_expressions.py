@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mercer.cli.errors import CommandError
-from mercer.cli.expressions import kernel_from_text
-from mercer.cli.options import seconds
+from mercer.cli.options import kernel_from_text, seconds
 from mercer.kernels import RBF, Linear, Polynomial
 
 

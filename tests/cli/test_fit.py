@@ -47,7 +47,7 @@ def test_numbers(mercer, table, mixed):
     assert (
         result["scores"]["model"]["R²"]["value"] > result["scores"]["linear model"]["R²"]["value"]
     )
-    baseline = result["scores"]["always the mean"]["RMSE"]["value"]
+    baseline = result["scores"]["the mean"]["RMSE"]["value"]
     assert result["scores"]["model"]["RMSE"]["value"] < baseline
 
 

@@ -15,6 +15,7 @@ pl = pytest.importorskip("polars")
 import mercer as library  # noqa: E402
 from mercer.cli import fit as fitting  # noqa: E402
 from mercer.cli import learn as learning  # noqa: E402
+from mercer.select import Staged  # noqa: E402
 
 
 def interrupts(*given, **named):
@@ -39,13 +40,13 @@ def test_before_there_is_a_model_nothing_is_touched(mercer, table, old, monkeypa
 
 
 def test_a_second_search_that_is_interrupted_leaves_the_first(mercer, table, mixed, monkeypatch):
-    wide, found = learning.Learner._wide, []
+    tuned, found = learning.Learner._tuned, []
 
     def once(*given):
-        found.append(wide(*given) if not found else interrupts())
+        found.append(tuned(*given) if not found else interrupts())
         return found[-1]
 
-    monkeypatch.setattr(learning.Learner, "_wide", once)
+    monkeypatch.setattr(learning.Learner, "_tuned", once)
     ended = mercer("fit", table, "-t", "risk", "--ignore", "cost", "--time-limit", "20s")
     assert ended.code == 130
     assert "best found so far" in ended.err
@@ -60,7 +61,13 @@ def test_the_model_of_tuning_stands_in_for_the_last_fit(mercer, table, mixed, mo
 
 
 def test_an_interrupted_report_has_the_scores(mercer, table, monkeypatch):
-    monkeypatch.setattr(fitting, "_linear", interrupts)
+    examine, calls = fitting.examine, []
+
+    def once(*given, **named):
+        calls.append(1)
+        return interrupts() if len(calls) == 1 else examine(*given, **named)
+
+    monkeypatch.setattr(fitting, "examine", once)
     ended = mercer("fit", table, "-t", "risk", "--model", "bayes")
     assert ended.code == 130
     assert "accuracy" in ended.out
@@ -111,16 +118,14 @@ def test_a_model_that_takes_too_long_leaves_the_other(mercer, table, monkeypatch
 
 
 def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mercer, table, monkeypatch):
-    wide = learning.Learner._wide
+    fit_tuned = learning.Learner._fit_tuned
 
     def slow(self, *given):
-        search = wide(self, *given)
-        search.refit_time_ = 10.0  # as if 60 rows took it
-        return search
+        return fit_tuned(self, *given)[0], 10.0  # as if 60 rows took it
 
-    monkeypatch.setattr(learning, "FIRST_ROWS", 60)
+    monkeypatch.setattr(learning, "STAGED", Staged(first_rows=60))
     monkeypatch.setattr(learning, "STAGE_SHARE", 1e-9)
-    monkeypatch.setattr(learning.Learner, "_wide", slow)
+    monkeypatch.setattr(learning.Learner, "_fit_tuned", slow)
     words = ("-t", "risk", "--model", "svm", "--no-report", "--time-limit", "100s")
     ended = mercer("fit", table, *words)
     assert ended.code == 0

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from mercer.datasets import DataError, load_file, read_batches
 from mercer.datasets.files import delimited
-from mercer.datasets.files.layout import clear_names, layout_of
-from mercer.datasets.files.records import scan, whole_records
+from mercer.datasets.files.layout import clear_names, layout_of, scan, whole_records
+from mercer.datasets.files.source import Source
 from mercer.datasets.files.words import MISSING, join_kinds, kinds_of, tidy
 from tests.compare import refuses
 
@@ -194,11 +194,13 @@ def test_the_kind_of_a_column_follows_from_the_kinds_of_its_parts(column, cut):
 
 
 # ---------------------------------------------------------------- batches
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Cut every file into blocks of a few bytes: what large files do, on small ones."""
-    for name in ("BLOCK", "WHOLE"):
-        monkeypatch.setattr(delimited, name, 40)
+def in_blocks(path, size=40):
+    """Read a file in blocks of a few bytes: what is done with large files, on small ones."""
+    return delimited.read(Source.of(path), whole=size, block=size).rows
+
+
+def batches_in_blocks(path, rows=50_000, size=40):
+    return list(delimited.batches(Source.of(path), rows, None, block=size))
 
 
 TEXT = "n,w,q\n" + "".join(
@@ -208,24 +210,20 @@ TEXT = "n,w,q\n" + "".join(
 
 @pytest.mark.parametrize("pack", [lambda text: text, gzip.compress], ids=["plain", "gz"])
 @pytest.mark.parametrize("size", [1, 7, 50, 1000])
-def test_batches_put_together_are_the_file(put, small_blocks, monkeypatch, size, pack):
+def test_batches_put_together_are_the_file(put, size, pack):
     path = put(pack(TEXT.encode()))
-    parts = list(read_batches(path, rows=size))
+    parts = batches_in_blocks(path, rows=size)
     assert [part.height for part in parts] == [size] * (80 // size) + [80 % size] * (80 % size > 0)
     assert len({tuple(part.schema.items()) for part in parts}) == 1
-    in_blocks = load_file(path).X
-    monkeypatch.undo()
     assert pl.concat(parts).equals(load_file(path).X)
-    assert in_blocks.equals(load_file(path).X)
+    assert in_blocks(path).equals(load_file(path).X)
 
 
 @pytest.mark.parametrize("size", [30, 31, 32, 33, 34, 500])
-def test_blocks_of_any_size_give_the_same(put, monkeypatch, size):
+def test_blocks_of_any_size_give_the_same(put, size):
     """The first block holds the header and a row: from it the layout is told."""
     path = put(TEXT)
-    whole = load_file(path).X
-    monkeypatch.setattr(delimited, "BLOCK", size)
-    assert pl.concat(read_batches(path)).equals(whole)
+    assert pl.concat(batches_in_blocks(path, size=size)).equals(load_file(path).X)
 
 
 def test_known_types_are_kept_and_need_one_reading(put):
@@ -276,15 +274,17 @@ def test_what_is_wrong_is_said_in_one_line(put, content, message):
         list(read_batches(put(content)))
 
 
-def test_lines_are_counted_through_the_blocks(put, small_blocks):
-    refuses(lambda: load_file(put(TEXT + "1,2\n")), DataError, "line 162 has 2 fields")
+def test_lines_are_counted_through_the_blocks(put):
+    refuses(lambda: in_blocks(put(TEXT + "1,2\n")), DataError, "line 162 has 2 fields")
 
 
-def test_a_quote_that_never_closes_behind_the_first_block(put, small_blocks, monkeypatch):
+def test_a_quote_that_never_closes_behind_the_first_block(put):
     text = 'a,b\n"x",1\n' * 10 + '"y,2\n' + "z,3\n" * 30
-    refuses(lambda: load_file(put(text)), DataError, "quote opened in line 21 is never closed")
-    monkeypatch.setattr(delimited, "LONGEST_RECORD", 60)
-    refuses(lambda: load_file(put(text)), DataError, "quote opened in line 21 is never closed")
+    never = "quote opened in line 21 is never closed"
+    refuses(lambda: in_blocks(put(text)), DataError, never)
+    source = Source.of(put(text))
+    blocks = delimited._blocks(source, layout_of(text[:40].encode(), False), 40, longest=60)
+    refuses(lambda: list(blocks), DataError, never)
 
 
 def test_the_byte_order_mark_is_no_part_of_a_name(put):

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from mercer.datasets import FORMATS, Data, DataError, load_file, read_batches, write_table
 from mercer.datasets.files import json_lines
-from mercer.datasets.files.formats import READERS
+from mercer.datasets.files.source import Source
+from mercer.datasets.files.tables import READERS
 from tests.compare import refuses
 
 FRAME = pl.DataFrame(
@@ -269,12 +270,11 @@ def test_json_lines_of_many_kinds(put):
 
 
 @pytest.mark.usefixtures("both_ways")
-def test_json_lines_in_blocks_have_the_types_of_all(put, monkeypatch):
+def test_json_lines_in_blocks_have_the_types_of_all(put):
     lines = [{"a": i, "b": None} for i in range(20)] + [{"a": 0.5, "c": "late"}]
     path = put("\n".join(map(json.dumps, lines)), "a.jsonl")
     whole = load_file(path).X
-    monkeypatch.setattr(json_lines, "SMALL_BLOCK", 50)
-    assert pl.concat(read_batches(path, rows=4)).equals(whole)
+    assert pl.concat(json_lines.batches(Source.of(path), 4, None, block=50)).equals(whole)
     assert whole.schema["a"] == pl.Float64
     (first, *_) = read_batches(path, rows=4, schema={"a": pl.Float64, "new": pl.String})
     assert first.rows()[:2] == [(0.0, None), (1.0, None)]

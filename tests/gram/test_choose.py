@@ -7,7 +7,7 @@ import pytest
 
 from mercer import KernelPCA, KernelRidge, gram
 from mercer._array import allocate, format_bytes, free_memory, parse_memory
-from mercer.kernels import RBF, Precomputed
+from mercer.kernels import RBF, FromFunction, Polynomial, Precomputed
 from tests.cases import table
 
 N = 5000
@@ -171,3 +171,56 @@ def test_unknown_storage_names_those_there_are(storage):
 def test_precomputed_storage_needs_a_precomputed_kernel():
     with pytest.raises(ValueError, match=r"storage='precomputed' needs the kernel Precomputed\(\)"):
         gram(RBF(gamma=1.0), table(5, 2), storage="precomputed")
+
+
+# ---------------------------------------------------------------- what the matrix is for
+LARGE, WIDE = np.zeros((2501, 3)), np.zeros((2501, 300))
+PURPOSES = {
+    "direct": ("direct", table(20, 2).astype("f4"), "1GB", ("dense", "float64")),
+    "direct, too large": ("direct", X, 64 * ROW, ("cached", "float64")),
+    "margin, few": ("margin", table(20, 2).astype("f4"), "1GB", ("dense", "float64")),
+    "margin": ("margin", LARGE, "1GB", ("blocked", "float32")),
+    "margin, values that cost": ("margin", WIDE, "1GB", ("cached", "float32")),
+    "margin, no room for a tile": ("margin", LARGE, "100kB", ("cached", "float32")),
+    "rows, few": ("rows", table(20, 2), "1GB", ("dense", "float64")),
+    "rows": ("rows", LARGE, "1GB", ("blocked", "float64")),
+    "rows, no room for a tile": ("rows", LARGE, "100kB", ("cached", "float64")),
+    "products": ("products", table(20, 2), "1GB", ("triangle", "float32")),
+    "products, no room": ("products", LARGE, "1MB", ("blocked", "float32")),
+}
+
+
+@pytest.mark.parametrize(
+    ("purpose", "rows", "memory", "wanted"), PURPOSES.values(), ids=PURPOSES.keys()
+)
+def test_the_storage_follows_from_what_the_matrix_is_for(purpose, rows, memory, wanted):
+    G = gram(RBF(gamma=1.0), rows, purpose=purpose, memory=memory)
+    assert (G.storage, G.dtype.name) == wanted
+
+
+def test_margins_beyond_the_range_of_single_precision_are_double():
+    far = np.full((2501, 1), 1e5)
+    assert gram(Polynomial(degree=5), far, purpose="margin").dtype == np.float64
+
+
+def test_margins_of_a_function_in_python_are_computed_once():
+    G = gram(lambda x, y: float(x @ y), table(1001, 1), purpose="rows", memory="1GB")
+    assert G.storage == "blocked"
+    words = ["a" * (i % 7) for i in range(2501)]
+    assert gram(FromFunction(lambda x, y: 1.0), words[:30], purpose="margin").storage == "dense"
+
+
+@pytest.mark.parametrize("purpose", ["direct", "margin", "rows", "products"])
+def test_a_given_matrix_is_used_whatever_it_is_for(purpose):
+    K = RBF()(table(20, 2))
+    assert gram("precomputed", K, purpose=purpose).storage == "precomputed"
+
+
+def test_what_is_asked_for_comes_before_the_purpose():
+    G = gram(RBF(), table(20, 2), purpose="margin", storage="blocked", dtype="float32")
+    assert (G.storage, G.dtype.name) == ("blocked", "float32")
+
+
+def test_an_unknown_purpose_names_those_there_are():
+    with pytest.raises(ValueError, match=r"purpose must be one of .*'margin'.*got 'fun'"):
+        gram(RBF(), table(5, 2), purpose="fun")

@@ -6,15 +6,24 @@ import json
 import os
 import pickle
 import zipfile
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import mercer
 from mercer import SVC, KernelRidge
+from mercer.boosting._stumps import Stump
 from mercer.io import ModelFileError
-from mercer.io.allowed import FUNCTIONS, SCIKIT_LEARN
-from mercer.io.names import class_name, function_name, known_class, known_function
+from mercer.io.allowed import FUNCTIONS, MERCER, SCIKIT_LEARN
+from mercer.io.archive import MOST_DEFLATED
+from mercer.io.objects import (
+    _classes_of,
+    class_name,
+    function_name,
+    known_class,
+    known_function,
+)
 from mercer.kernels import RBF
 from tests.io.helpers import manifest_of, round_trip
 from tests.test_estimators import NEW, X, Y, fitted
@@ -81,9 +90,8 @@ def test_the_file_is_a_plain_zip_that_others_can_read(model, tmp_path):
     assert any(np.array_equal(array, model.X_fit_) for array in found)
 
 
-def test_a_long_manifest_is_stored_and_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.io.archive.DEFLATED", 1000)
-    words = [f"word {i}" for i in range(1000)]
+def test_a_long_manifest_is_stored_and_read(tmp_path):
+    words = [f"{i:016384d}" for i in range(MOST_DEFLATED // 16384)]
     path = mercer.save(words, tmp_path / "m")
     with zipfile.ZipFile(path) as archive:
         assert archive.getinfo("model.json").compress_type == zipfile.ZIP_STORED
@@ -169,6 +177,36 @@ def test_a_public_class_is_saved_under_its_public_name(tmp_path):
         "mercer.machines.SVC",
         "mercer.result.Certificate",
     ]
+
+
+EVERY_CLASS = [
+    cls for part in MERCER for classes in _classes_of(f"mercer.{part}").values() for cls in classes
+]
+
+
+@pytest.mark.parametrize("cls", EVERY_CLASS, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_a_class_of_the_library_is_found_by_the_name_it_is_saved_under(cls):
+    assert known_class(class_name(cls)) is cls
+
+
+def test_a_class_is_found_wherever_in_its_folder_it_stands():
+    """Also one that is not public, and one that an older file saw in another place."""
+    assert class_name(Stump) == "mercer.boosting.Stump"
+    for place in ("mercer.boosting", "mercer.boosting._stumps", "mercer.boosting.of_old"):
+        assert known_class(f"{place}.Stump") is Stump
+    assert known_class("mercer.machines.Stump") is None
+
+
+def test_namesakes_of_a_folder_are_told_apart_by_their_files(monkeypatch):
+    one, two = (type("Pair", (NamedTuple("Pair", [("a", int)]),), {}) for _ in range(2))
+    one.__module__, two.__module__ = "mercer.maps.one", "mercer.maps.two"
+    monkeypatch.setitem(_classes_of("mercer.maps"), "Pair", [one, two])
+    assert [class_name(cls) for cls in (one, two)] == [
+        "mercer.maps.one.Pair",
+        "mercer.maps.two.Pair",
+    ]
+    assert known_class("mercer.maps.two.Pair") is two
+    assert known_class("mercer.maps.Pair") is None
 
 
 def test_a_subclass_in_disguise_does_not_take_the_name(tmp_path):

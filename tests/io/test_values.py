@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 
 import mercer
 from mercer.boosting._stumps import Stump
-from mercer.io.arrays import read_array, write_array
+from mercer.io.archive import read_array, write_array
 from mercer.io.tree import Writer, class_names, look_up, read_nodes
 from mercer.kernels import RBF, Linear
 from tests.io.helpers import round_trip, same

@@ -96,4 +96,4 @@ def test_kernels_without_statistics(kernel):
 
 
 def test_the_module_knows_every_statistic():
-    assert set(shared_module._RAW) == set(STATISTICS)
+    assert set(shared_module.RAW) == set(STATISTICS)

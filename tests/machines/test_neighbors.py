@@ -228,10 +228,12 @@ def test_one_point_is_everybodys_neighbor():
     assert KNN(1).fit([[3.0]], ["a"]).predict(NEW[:, :1]).tolist() == ["a"] * 37
 
 
-def test_blocks_of_new_rows_change_nothing(monkeypatch):
-    whole = KNN(weights="distance").fit(X, LABELS).predict_proba(NEW)
-    monkeypatch.setattr("mercer.machines.neighbors.BLOCK_VALUES", 10)
-    np.testing.assert_array_equal(KNN(weights="distance").fit(X, LABELS).predict_proba(NEW), whole)
+def test_blocks_of_new_rows_change_nothing():
+    model = KNN(weights="distance").fit(X, LABELS)
+    [(_, index, weights)], blocks = model._neighbors(NEW), list(model._neighbors(NEW, values=10))
+    assert len(blocks) > 10
+    np.testing.assert_array_equal(np.concatenate([block[1] for block in blocks]), index)
+    np.testing.assert_array_equal(np.concatenate([block[2] for block in blocks]), weights)
 
 
 # ---------------------------------------------------------------- the proof

@@ -16,8 +16,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import Perceptron
+from mercer import Perceptron, gram
 from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.machines.perceptron import _orders
 from mercer.solvers import Limits
 from mercer.solvers import perceptron as solver
 from tests.cases import WORDS, shared_letters, table
@@ -188,11 +189,20 @@ def test_votes_of_several_classes_words_and_given_matrices():
     assert words.fit(WORDS, long).decision_function(["kernels", "of"]).shape == (2,)
 
 
-def test_an_interrupted_vote_counts_what_was_reached(monkeypatch):
-    monkeypatch.setattr(solver, "WORK", 1.0)
-    rows, y = table(300, 2), np.arange(300) % 2
+def test_an_interrupted_vote_counts_what_was_reached():
+    rows, sign = table(300, 2), np.where(np.arange(300) % 2, 1.0, -1.0)
+    found = solver.solve_perceptron(
+        solver.ColumnScores(rows, 1.0, work=1.0),
+        sign,
+        lambda: np.arange(300),
+        limits=Limits.of(time_limit=0.0),
+        history=True,
+    )
+    assert found.stats["epochs"] == 0
+    assert 0 < len(found.history.who) == found.certificate.updates
+    assert len(found.history.stood) == len(found.history.who)
     with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
-        model = Perceptron(time_limit=0.0, random_state=0, voted=True).fit(rows, y)
+        model = Perceptron(time_limit=0.0, random_state=0, voted=True).fit(rows, sign)
     assert len(model.votes_) == model.certificate_.updates
     assert np.isfinite(model.decision_function(rows)).all()
 
@@ -304,15 +314,18 @@ def test_equal_rows_of_two_classes_stop_at_max_iter(kernel):
     assert model.n_iter_ == 5
 
 
-@pytest.mark.parametrize("kernel", ["linear", RBF(gamma=1.0)], ids=repr)
-def test_time_is_up(kernel, monkeypatch):
-    monkeypatch.setattr(solver, "WORK", 1.0)
-    rows, y = table(300, 2), np.arange(300) % 2
-    with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
-        model = Perceptron(kernel, time_limit=0.0, random_state=0).fit(rows, y)
-    assert model.status_ == "time_limit"
-    assert model.n_iter_ == 0
-    assert model.certificate_.updates == np.abs(model.dual_coef_).sum() > 0
+@pytest.mark.parametrize("linear", [True, False])
+def test_time_is_up_in_the_middle_of_an_epoch(linear):
+    rows, sign = table(300, 2), np.where(np.arange(300) % 2, 1.0, -1.0)
+    if linear:
+        scores = solver.ColumnScores(rows, 1.0, work=1.0)
+    else:
+        scores = solver.RowScores(gram(RBF(gamma=1.0), rows), 1.0, 2**20, work=1.0)
+    limits = Limits.of(time_limit=0.0)
+    found = solver.solve_perceptron(scores, sign, lambda: np.arange(300), limits=limits)
+    assert found.status.name == "TIME_LIMIT"
+    assert found.stats["epochs"] == 0
+    assert found.certificate.updates == np.abs(found.value).sum() > 0
 
 
 def test_ctrl_c_keeps_what_was_reached():
@@ -343,17 +356,22 @@ def test_an_indefinite_kernel_may_separate_but_has_no_theorem():
 
 # ---------------------------------------------------------------- rows of K
 @pytest.mark.parametrize("kernel", [RBF(gamma=0.5), Laplacian(gamma=0.3), Polynomial(degree=2)])
-@pytest.mark.parametrize("memory", ["1MB", 20_000, 6_000])
-@quiet
-def test_rows_on_demand_give_what_the_whole_matrix_gives(kernel, memory, monkeypatch):
-    rows, y = np.round(table(150, 3) * 8), table(150, 1, seed=1)[:, 0] > 0
-    whole = Perceptron(kernel, random_state=0, max_iter=60).fit(rows, y)
-    assert whole.certificate_.storage == "dense"
-    monkeypatch.setattr("mercer.machines.perceptron.DENSE_UP_TO", 0)
-    part = Perceptron(kernel, random_state=0, max_iter=60, memory=memory).fit(rows, y)
-    assert part.certificate_.storage in ("blocked", "cached")
-    np.testing.assert_array_equal(part.support_, whole.support_)
-    np.testing.assert_array_equal(part.dual_coef_, whole.dual_coef_)
+@pytest.mark.parametrize(
+    ("storage", "memory"), [("blocked", 1_000_000), ("cached", 20_000), ("cached", 6_000)]
+)
+def test_rows_on_demand_give_what_the_whole_matrix_gives(kernel, storage, memory):
+    rows, sign = np.round(table(150, 3) * 8), np.sign(table(150, 1, seed=1)[:, 0])
+
+    def solved(K, memory):
+        draw = _orders(150, 0)
+        return solver.solve_perceptron(
+            solver.RowScores(K, 1.0, memory), sign, draw, limits=Limits(max_iter=60)
+        )
+
+    whole = solved(gram(kernel, rows, storage="dense"), 2**30)
+    part = solved(gram(kernel, rows, storage=storage, memory=memory), memory)
+    assert part.certificate.storage == storage
+    np.testing.assert_array_equal(part.value, whole.value)
 
 
 def test_a_point_that_is_never_mistaken_costs_no_row():

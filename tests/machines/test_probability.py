@@ -13,7 +13,7 @@ from sklearn.metrics import brier_score_loss
 from sklearn.preprocessing import scale
 
 from mercer import SVC
-from mercer.machines.probability import agree, couple_pairs, fit_slopes
+from mercer.machines._pairs import agree, couple_pairs, fit_slopes
 from tests.cases import two_classes
 
 WINE, KINDS = load_wine(return_X_y=True)
@@ -81,7 +81,7 @@ def test_a_solve_that_runs_out_of_time_leaves_some_for_the_probabilities(monkeyp
         now[0] = limits.deadline + 1e-9
         return solved
 
-    monkeypatch.setattr("mercer.solvers.smo.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mercer._limits.time.monotonic", lambda: now[0])
     monkeypatch.setattr(SVC, "_solve", greedy)
     hurried = SVC(probability=True, time_limit=10.0).fit(X, y)
     assert now[0] < 10.0

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC
 from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Polynomial
-from mercer.solvers import dense
+from mercer.solvers import dense, solve_margin
 from tests.cases import shared_letters, table, two_classes
 
 X, SIGN = two_classes(60)
@@ -232,7 +232,7 @@ def test_ctrl_c_inside_the_loop_is_said(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dense.loops, "solve", interrupted)
+    monkeypatch.setattr(dense, "take_turns", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert SVC().fit(X, SIGN).status_ == "interrupted"
 
@@ -262,3 +262,40 @@ def test_what_is_not_known_of_a_kernel_is_said():
     model = SVC(FromFunction(lambda a, b: float(a @ b))).fit(X[:40], SIGN[:40])
     assert "nothing is known" in model.certificate_.convexity
     assert "convexity" not in SVC("rbf").fit(X[:40], SIGN[:40]).certificate_.parts
+
+
+# ---------------------------------------------------------------- what is not proved
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_one_pair_of_classes_with_an_indefinite_matrix_leaves_the_whole_unproved(seed):
+    K = RBF(gamma=0.5)(table(36, 2, seed))
+    K[:12, 12:24] += 5.0  # more than the norms allow: the pair of the first two
+    K[12:24, :12] += 5.0
+    y = np.repeat([0, 1, 2], 12)
+    model = SVC("precomputed", C=10.0).fit(K, y)
+    norms = [problem["squared_norm"] for problem in model.certificate_.problems]
+    assert (min(norms) < -1e-6) == (model.status_ == "indefinite")
+    assert model.certificate_.ok == (min(norms) > 0)
+
+
+@pytest.mark.parametrize("seed", [4, 46, 83, 106, 113])
+def test_a_norm_below_zero_by_rounding_is_not_indefinite(seed):
+    rng = np.random.default_rng(seed)
+    rows, y = rng.integers(0, 2, (20, 1)).astype(float), rng.integers(0, 2, 20)
+    model = SVC("rbf", C=10.0).fit(rows, y)  # both classes have the same mean in feature space
+    assert model.certificate_.ok
+
+
+def test_a_pair_that_was_never_solved_leaves_the_whole_unproved(monkeypatch):
+    def then_ctrl_c(*args, limits, **options):
+        solution = solve_margin(*args, limits=limits, **options)
+        limits.interrupt()
+        return solution
+
+    monkeypatch.setattr("mercer.machines._classifier.solve_margin", then_ctrl_c)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = SVC().fit(table(60, 2), np.arange(60) % 3)
+    first, *others = (problem["value"] for problem in model.certificate_.problems)
+    assert first <= model.tol
+    assert np.isnan(others).all()
+    assert not model.certificate_.ok

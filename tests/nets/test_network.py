@@ -7,11 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neural_network._stochastic_optimizers import AdamOptimizer, SGDOptimizer
 
-from mercer.nets import network
 from mercer.nets._net_loops import adam_step, momentum_step
-from mercer.nets.layers import ACTIVATIONS, Layers
-from mercer.nets.network import Batch, Network, Objective, outputs_of
-from mercer.nets.rows import Units, rows_of
+from mercer.nets.inputs import Units, inputs_of
+from mercer.nets.network import ACTIVATIONS, Batch, Layers, Network, Objective, outputs_of
 from tests.cases import sparse_table, table
 
 ACTS = {
@@ -28,7 +26,7 @@ def problem(activation, loss, X=None, hidden=(4, 3), dtype=np.float64):
     n, k = X.shape[0], 3
     targets = rng.integers(0, k, n) if loss == "softmax" else rng.normal(size=(n, k)).astype(dtype)
     weights = rng.uniform(0.5, 2.0, n).astype(dtype)
-    rows = rows_of(X, Units.of_columns(X, weights), dtype)
+    rows = inputs_of(X, Units.of_columns(X, weights), dtype)
     layers = Layers((X.shape[1], *hidden, k), (*(activation for _ in hidden), "linear"))
     return layers, Batch(rows, targets, weights), layers.start(rng)
 
@@ -73,11 +71,10 @@ def test_gradients_are_finite_differences(activation, loss, hidden):
 
 
 @every_loss
-def test_blocks_of_rows_give_the_same_sum(loss, monkeypatch):
+def test_blocks_of_rows_give_the_same_sum(loss):
     layers, batch, theta = problem("tanh", loss, X=table(23, 5))
     whole = Objective(layers, loss, batch, lam=0.1)(theta)
-    monkeypatch.setattr(network, "BLOCK", 5)
-    blocks = Objective(layers, loss, batch, lam=0.1)(theta)
+    blocks = Objective(layers, loss, batch, lam=0.1, block=5)(theta)
     assert blocks[0] == pytest.approx(whole[0], rel=1e-13)
     np.testing.assert_allclose(blocks[1], whole[1], atol=1e-14)
 
@@ -111,21 +108,20 @@ def test_the_loss_of_held_out_rows_is_the_weighted_mean():
 
 
 @every_network
-def test_answers_are_the_layers_one_by_one(activation, monkeypatch):
-    monkeypatch.setattr(network, "BLOCK", 4)
+def test_answers_are_the_layers_one_by_one(activation):
     layers, _, theta = problem(activation, "squared")
     X, (weights, biases) = table(9, 5), layers.views(theta)
     H = X
     for W, b, name in zip(weights, biases, layers.activations, strict=True):
         H = ACTS[name](H @ W + b)
-    np.testing.assert_allclose(outputs_of(X, weights, biases, layers.activations), H, atol=1e-13)
-    rows = sp.csr_array(X)
-    np.testing.assert_allclose(outputs_of(rows, weights, biases, layers.activations), H, atol=1e-13)
+    for rows in (X, sp.csr_array(X)):
+        got = outputs_of(rows, weights, biases, layers.activations, block=4)
+        np.testing.assert_allclose(got, H, atol=1e-13)
 
 
 def test_the_softmax_of_large_numbers_is_a_number():
     layers = Layers((1, 2), ("linear",))
-    rows = rows_of(np.array([[1.0], [-1.0]]), Units.none(1), np.float64)
+    rows = inputs_of(np.array([[1.0], [-1.0]]), Units.none(1), np.float64)
     batch = Batch(rows, np.array([0, 0]), np.ones(2))
     theta = np.array([1e4, -1e4, 0.0, 0.0])
     value, g = Objective(layers, "softmax", batch, 0.0)(theta)

@@ -148,7 +148,7 @@ def test_an_early_stop_keeps_the_best_weights_and_does_not_warn():
 def test_held_out_rows_have_their_share_of_each_class():
     model = MLPClassifier(early_stopping=True, validation=0.2)
     targets = np.repeat([0, 1, 2], [50, 100, 10])
-    sample = _base.Sample(table(160, 2), targets, np.ones(160), _base.Units.none(2))
+    sample = _base.TrainingRows(table(160, 2), targets, np.ones(160), _base.Units.none(2))
     kept, held = model._split(sample, np.random.RandomState(0))
     np.testing.assert_array_equal(np.bincount(held.targets), [10, 20, 2])
     np.testing.assert_array_equal(np.bincount(kept.targets), [40, 80, 8])
@@ -230,9 +230,8 @@ def test_weights_move_the_fit_of_large_samples(machine):
 
 
 @quiet
-def test_large_sparse_samples_are_trained_as_dense_ones(monkeypatch):
-    monkeypatch.setattr(_base, "SMALL", 0)
-    X = sparse_table(300, 8)
+def test_large_sparse_samples_are_trained_as_dense_ones():
+    X = sparse_table(training.SMALL_SAMPLE + 100, 8)
     y = np.asarray(X.sum(axis=1)) > 0
     model = MLPClassifier(6, activation="tanh", solver="lbfgs", lam=0.01, tol=1e-6, random_state=0)
     wanted = model.fit(X.toarray(), y).predict_proba(X.toarray())

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from mercer import Status
-from mercer.optimize import _highs, linear_program
+from mercer._limits import Limits
+from mercer.optimize import linear_program
+from mercer.optimize._program import CORE, Highs, Program
+from mercer.optimize.linear_program import solve_program
 from tests.compare import refuses
 
 
@@ -144,26 +147,31 @@ def test_the_trace_leads_from_the_start_to_the_solution():
     assert (trace["bounds"] <= solution.certificate.primal + 1e-6).all()
 
 
-def test_stages_change_nothing(monkeypatch):
+def solved(c, A, b, E=None, e=None, bounds=(0, 1), limits=None, **options):
+    """Solve a program as `linear_program` does, with options of HiGHS."""
+    program = Program.of(c, A, b, E, e, bounds)
+    return solve_program(program, Highs(limits or Limits(), **options), 1e-7)
+
+
+def test_stages_change_nothing():
     c, A, b = large(1)
     in_stages = linear_program(c, A, b, bounds=(0, 1))
-    monkeypatch.setattr(_highs, "FIRST", 10**8)
-    at_once = linear_program(c, A, b, bounds=(0, 1))
+    at_once = solved(c, A, b, first=10**8)
     np.testing.assert_allclose(in_stages.value, at_once.value, atol=1e-9)
     assert len(at_once.stats["trace"]["values"]) == 2
 
 
 @pytest.mark.parametrize("m", [1, 6])
-def test_without_the_private_door_the_answer_is_the_same(m, monkeypatch):
+def test_without_the_private_door_the_answer_is_the_same(m):
     c, A, b = random_program(5, m=m)
     inside = linear_program(c, A, np.abs(b), A_eq=A[:1], b_eq=[0.0], bounds=(-1, 1))
-    monkeypatch.setattr(_highs, "CORE", None)
-    outside = linear_program(c, A, np.abs(b), A_eq=A[:1], b_eq=[0.0], bounds=(-1, 1))
+    outside = solved(c, A, np.abs(b), A[:1], [0.0], (-1, 1), core=None)
     np.testing.assert_allclose(inside.value, outside.value, atol=1e-9)
-    for mine, theirs in zip(inside.state, outside.state, strict=True):
+    both = (solution.stats["multipliers"] for solution in (inside, outside))
+    for mine, theirs in zip(*both, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-9)
     assert len(outside.stats["trace"]["values"]) == 2
-    assert linear_program(*large(), bounds=(0, 1), max_iter=3).status is Status.MAX_ITER
+    assert solved(*large(), limits=Limits(3), core=None).status is Status.MAX_ITER
 
 
 def test_a_limit_keeps_the_last_point():
@@ -179,17 +187,21 @@ def test_a_limit_keeps_the_last_point():
     )
 
 
-@pytest.mark.skipif(_highs.CORE is None, reason="this SciPy cannot be interrupted")
-def test_an_interrupt_keeps_the_last_point(monkeypatch):
-    calls = iter(range(10**9))
+class Impatient(Limits):
+    """Limits whose user presses Ctrl-C."""
 
-    def over(limits):
-        if next(calls) == 40:
+    calls = 0
+
+    def stopped(self, steps=0):
+        self.calls += 1
+        if self.calls == 40:
             raise KeyboardInterrupt
-        return limits.interrupted
+        return super().stopped(steps)
 
-    monkeypatch.setattr(_highs.Highs, "over", property(over))
-    solution = linear_program(*large(), bounds=(0, 1))
+
+@pytest.mark.skipif(CORE is None, reason="this SciPy cannot be interrupted")
+def test_an_interrupt_keeps_the_last_point():
+    solution = solved(*large(), limits=Impatient())
     assert solution.status is Status.INTERRUPTED
     assert not solution.certificate.ok
     assert solution.stats["iterations"] <= 41

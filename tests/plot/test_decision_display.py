@@ -38,8 +38,8 @@ from mercer import (
 )
 from mercer.kernels import RBF
 from mercer.plot import DecisionDisplay
-from mercer.plot.decision import Surface, certainty, edges
-from mercer.plot.displays.plane import Plane
+from mercer.plot.decision import certainty, edges
+from mercer.plot.plane import Plane
 from tests.cases import table, two_classes
 from tests.compare import refuses
 
@@ -269,7 +269,7 @@ def test_edges_change_their_sign_exactly_where_the_class_changes(k, seed):
     names = tuple("abcd"[:k])
     side = np.arange(5.0)
     for rule in (codes, (codes + 1) % k):  # the largest score decides, and another rule
-        fields = edges(Surface(side, side, response, "decision", rule, names))
+        fields = edges(DecisionDisplay(side, side, response, "decision", rule, names))
         for code, field in enumerate(fields):
             np.testing.assert_array_equal(field > 0, rule == code)
 
@@ -277,10 +277,10 @@ def test_edges_change_their_sign_exactly_where_the_class_changes(k, seed):
 @given(st.floats(0.0, 1.0))
 def test_certainty_is_0_where_all_is_open_and_1_where_all_is_clear(p):
     side = np.arange(2.0)
-    flat = certainty(Surface(side, side, np.full((2, 2), p), "probability"))
+    flat = certainty(DecisionDisplay(side, side, np.full((2, 2), p), "probability"))
     np.testing.assert_allclose(flat, abs(2 * p - 1))
     rest = np.array([p, (1 - p) / 2, (1 - p) / 2])
-    three = certainty(Surface(side, side, np.tile(rest, (2, 2, 1)), "probability"))
+    three = certainty(DecisionDisplay(side, side, np.tile(rest, (2, 2, 1)), "probability"))
     np.testing.assert_allclose(three, (rest.max() - 1 / 3) * 1.5)
 
 
@@ -337,8 +337,7 @@ def test_categories_keep_their_type():
     assert seen[0]["k"].tolist() == ["b"] * 4
 
 
-def test_a_table_with_many_columns_is_asked_in_parts(monkeypatch):
-    monkeypatch.setattr("mercer.plot.displays.plane.CELLS", 40)
+def test_a_table_with_many_columns_is_asked_in_parts():
     sizes = []
 
     def answer(rows):
@@ -346,7 +345,7 @@ def test_a_table_with_many_columns_is_asked_in_parts(monkeypatch):
         return rows[:, 1]
 
     points = table(25, 2)
-    np.testing.assert_array_equal(Plane.of(WIDE).ask(answer, points), points[:, 1])
+    np.testing.assert_array_equal(Plane.of(WIDE).ask(answer, points, most_cells=40), points[:, 1])
     assert sizes == [10, 10, 5]
 
 

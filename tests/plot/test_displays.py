@@ -46,7 +46,7 @@ from mercer.plot import (
     SearchDisplay,
     TraceDisplay,
 )
-from mercer.plot.displays.base import Display
+from mercer.plot._display import Display
 from tests.cases import table, two_classes
 from tests.compare import refuses
 

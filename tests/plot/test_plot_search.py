@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from mercer import KernelRidge, plot
+from mercer.cv_results import Axis
 from mercer.kernels import RBF, Laplacian, Linear
 from mercer.plot._axes import Scale
 from tests.cases import table, two_classes
@@ -142,8 +143,7 @@ def test_failed_fits_leave_a_gap():
 def test_hopeless_scores_do_not_eat_the_colours():
     class Results:
         cv_results_ = {
-            "param_a": np.ma.array(np.repeat([1.0, 2.0, 3.0], 3)),
-            "param_b": np.ma.array(np.tile([1.0, 2.0, 3.0], 3)),
+            "params": [{"a": a, "b": b} for a in (1.0, 2.0, 3.0) for b in (1.0, 2.0, 3.0)],
             "mean_test_score": np.array([-1e6, 0.5, 0.6, 0.7, 0.8, 0.6, 0.7, 0.5, 0.6]),
             "std_test_score": np.zeros(9),
         }
@@ -256,12 +256,12 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
     ],
 )
 def test_a_scale_follows_the_values(values, kind):
-    assert Scale.of(list(values)).kind == kind
+    assert Scale.of(Axis.of("parameter", list(values)).values).kind == kind
 
 
 def test_borders_of_cells_enclose_their_values():
     for values in ([1.0, 2.0, 7.0], list(np.logspace(-2, 2, 5)), ["a", "b"], [4.0]):
-        scale = Scale.of(values)
+        scale = Scale.of(tuple(values))
         edges = scale.edges()
         assert len(edges) == len(values) + 1
         assert (edges[:-1] < scale.positions).all()

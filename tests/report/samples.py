@@ -327,7 +327,7 @@ def hostile() -> Study:
         cases=cases(columns, truth, prediction),
         importances=importances(columns),
         importance_words=HARM,
-        left_out={HARM: LONG, "curve": HARM},
+        left_out={HARM: LONG, "learning curve": HARM},
     )
 
 

@@ -17,12 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, KernelRidge, Ridge
+from mercer._limits import Limits
 from mercer.report import _importance
-from mercer.report._answers import Answers
-from mercer.report._clock import Clock
 from mercer.report._importance import Judge, importances
 from mercer.report._rows import as_rows
-from mercer.report._subject import Subject
+from mercer.report._subject import Answers, Subject
 from mercer.report.examine import examine
 
 PLANTED = (2, 5)
@@ -80,12 +79,10 @@ def test_drops_are_mean_differences_of_scores(classes):
     y = y if classes else 7.0 + 3.0 * y
     model = (SVC() if classes else KernelRidge()).fit(X, y)
     subject, rows = Subject.of(model), as_rows(X)
-    judge = Judge.of(Answers.of(subject, X, y), np.arange(120))
+    judge = Judge(Answers.of(subject, X, y))
     columns, rng = np.arange(6), np.random.default_rng(3)
-    losses = _importance._losses(
-        subject, rows, judge, [columns[:4], columns[4:]], rng, lambda: True
-    )
-    drops = [drop.value for drop in judge.drops(np.array(losses).T, 0)]
+    losses = _importance._losses(subject, rows, judge, [columns[:4], columns[4:]], rng, Limits())
+    drops = [drop.value for drop in judge.drops(np.array(losses).T)]
 
     score, rng = (balanced_accuracy_score if classes else r2_score), np.random.default_rng(3)
     orders = [rng.permutation(120) for _ in range(_importance.REPEATS)]
@@ -158,15 +155,14 @@ def test_of_many_columns_those_of_the_largest_variance_are_shuffled():
     assert "of 99 columns the 60 of the largest variance" in study.importance_words
 
 
-def test_out_of_time_the_columns_so_far_are_kept(monkeypatch):
-    monkeypatch.setattr(_importance, "BATCH_ROWS", 1)
+def test_out_of_time_the_columns_so_far_are_kept():
     model, X, y = wide(10)
     subject, rows = Subject.of(model), as_rows(X)
     answers = Answers.of(subject, X, y)
-    found = importances(subject, rows, answers, Clock(10), share=0.0, seed=0)
-    assert len(found.importances) == 1
-    assert "time was up after 1 of 10 columns" in found.words
-    assert f"{_importance.LEAST_ROWS} rows" in found.words
+    found, words = importances(subject, rows, answers, 0.0, batch_rows=1)
+    assert len(found) == 1
+    assert "time was up after 1 of 10 columns" in words
+    assert f"{_importance.LEAST_ROWS} rows" in words
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])

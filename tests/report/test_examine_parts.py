@@ -15,8 +15,8 @@ from mercer import (
     KernelSearchCV,
 )
 from mercer.kernels import RBF
-from mercer.report import _curve
-from mercer.report._left_out import LeftOutError
+from mercer.report import _pictures
+from mercer.report._budget import LeftOutError
 from mercer.report.examine import examine
 from mercer.select import tune
 from tests.report.subjects import (
@@ -175,7 +175,7 @@ def test_too_little_time_for_many_classes_leaves_the_curve_out():
     study = examine(KNN().fit(X, y), X[::5], y[::5], train=(X, y), time_limit=1e-3)
     assert "time" in study.left_out["learning curve"]
     with pytest.raises(LeftOutError, match="too few for a curve"):
-        _curve._check_part(y[::10], np.array([10, 20, 30]), True)
+        _pictures._check_part(y[::10], np.array([10, 20, 30]), True)
 
 
 def test_a_model_that_cannot_be_fitted_to_a_part_has_no_curve():

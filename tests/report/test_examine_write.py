@@ -10,10 +10,9 @@ from sklearn.datasets import load_iris
 
 from mercer import SVC
 from mercer.report import write
+from mercer.report._budget import affordable_rows, some_rows
 from mercer.report._rows import as_rows
-from mercer.report._sample import some_rows
 from mercer.report._subject import Subject
-from mercer.report._targets import affordable_rows
 from mercer.report.examine import examine
 from mercer.report.render import render
 from mercer.report.write import write_report
@@ -59,8 +58,8 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path, monk
 
 # ---------------------------------------------------------------- little time
 def test_without_time_a_random_part_is_judged_and_it_says_so():
-    rows, y, notes = np.tile(X, (10, 1)), np.tile(Y, 10), []
-    part, targets = affordable_rows(Subject.of(MODEL), as_rows(rows), y, 1e-9, 0, notes)
+    rows, y = np.tile(X, (10, 1)), np.tile(Y, 10)
+    part, targets, notes = affordable_rows(Subject.of(MODEL), as_rows(rows), y, 1e-9, 0)
     assert len(part) == len(targets) <= 500
     assert np.array_equal(part.data, rows[part.numbers])
     assert np.array_equal(targets, y[part.numbers])

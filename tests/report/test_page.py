@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.assess import evaluate
-from mercer.report.html import UNPRINTABLE, VOID, Markup, data, tag
-from mercer.report.page import POLICY, Section, page
+from mercer.report.html import POLICY, UNPRINTABLE, VOID, Markup, Section, data, page, tag
 from mercer.report.render import embedding_page, render
 from mercer.report.study import Cloud, Estimate, Score
 from tests.report import samples
@@ -198,6 +197,7 @@ def test_an_embedding_needs_no_label_and_no_error():
     text = embedding_page("An <embedding>", cloud, samples.PROOF, ["PCA of 30 rows"], [0.6, 0.15])
     reader = Reader(text)
     assert reader.wrong == []
+    assert len(reader.values("id")) == len(set(reader.values("id")))
     assert "radio" not in reader.values("type")
     assert "The first two hold 75.0\u00a0% of the variance." in text
     assert "An &lt;embedding&gt;" in text

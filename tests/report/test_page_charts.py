@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mercer._words import NBSP, number, percent
 from mercer.assess import evaluate
-from mercer.report.charts import heat
-from mercer.report.charts.frame import Frame, path, thinned
+from mercer.plot.records import RocCurves
+from mercer.report.charts.frame import Frame, bars, line, path, thinned
 from mercer.report.charts.intervals import axis_around, strip
-from mercer.report.charts.marks import bars, line
 from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale
 from mercer.report.sections import classification, regression, tuning
-from mercer.report.sections import roc as roc_curves
-from mercer.report.sections.done import OPEN, what_was_done
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
+from mercer.report.sections.texts import OPEN_SENTENCES, what_was_done
 from mercer.report.study import Estimate, Score, Surface
-from mercer.report.wording import NBSP, aligned, distinct, number, percent
+from mercer.report.wording import aligned, distinct
 from tests.report import samples
 
 numbers = st.floats(-1e200, 1e200, allow_subnormal=False)
@@ -134,22 +133,23 @@ def test_a_thinned_curve_has_the_area_of_the_whole():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=4000)
     found = evaluate(y, y, y + rng.normal(size=4000), n_bootstrap=0)
-    x, height = roc_curves.thin(found.roc, 400)
+    x, height = classification.thin(found.roc, 400)
     assert len(x) <= 402
     assert np.trapezoid(height, x) == pytest.approx(found.auc, abs=2e-3)
 
 
 def test_the_mean_of_equal_curves_is_the_curve():
     found, _, _ = samples.judged(["a", "b", "c"], 200)
-    equal = roc_curves.Curves(list("abc"), np.ones(3), [found.roc[0]] * 3, np.arange(3))
-    np.testing.assert_allclose(equal.mean(), roc_curves.height(found.roc[0], roc_curves.GRID))
+    equal = RocCurves(list("abc"), [found.roc[0]] * 3, np.ones(3))
+    grid = classification.GRID
+    np.testing.assert_allclose(equal.mean(grid), found.roc[0].height(grid))
 
 
 def test_an_undefined_curve_is_left_out():
     scores = np.eye(3)[[0, 1, 0, 1]] * 0.8 + 0.1 * np.ones(3) * [2, 0, 0]
     found = evaluate([0, 1, 0, 1], [0, 1, 0, 1], scores, labels=[0, 1, 2], n_bootstrap=0)
     assert np.isnan(found.auc_by_class[2])
-    text = roc_curves.roc(found)
+    text = classification.roc(found)
     assert text.count("<option") == 2
     assert "nan" not in text
 
@@ -186,10 +186,10 @@ def test_the_running_mean_of_a_constant_is_the_constant():
 # ---------------------------------------------------------------- surfaces
 def test_heat_colours_rise_with_the_score():
     scores = np.linspace(0, 1, 50).reshape(5, 10)
-    colour, _, high = heat.steps(scores)
+    colour, _, high = tuning.steps(scores)
     assert (np.diff(colour.ravel()) >= 0).all()
     assert colour.min() == 0
-    assert colour.max() == heat.STEPS - 1
+    assert colour.max() == tuning.STEPS - 1
     assert high == 1.0
 
 
@@ -349,6 +349,6 @@ def test_few_sentences_are_shown_and_the_others_folded():
     told = [f"sentence {i}" for i in range(9)]
     text = what_was_done({"The columns": told, "The test": told[:4]}, {})
     shown, folded = text.split("<summary>6 more</summary>")
-    assert shown.count("<li>") == OPEN
+    assert shown.count("<li>") == OPEN_SENTENCES
     assert folded.count("<li>") == 6 + 4  # a fold for a single sentence would save nothing
     assert what_was_done({}, {}) is None

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from mercer.report._answers import Answers, Judged
-from mercer.report._paired import FEWEST_ROWS, lead
+from mercer.report._scores import FEWEST_DECISIVE, lead
+from mercer.report._subject import Answers
 
 SEEDS = st.integers(0, 2**31)
 
 
 def judged(y, prediction, scores=None, draws=400, seed=0):
     labels = None if np.asarray(y).dtype.kind == "f" else np.unique(y)
-    return Judged.of(Answers(y, prediction, scores, labels), draws, seed)
+    return Answers(y, prediction, scores, labels, draws, seed)
 
 
 def classes(seed, n=120, k=2):
@@ -55,7 +55,7 @@ ERRORS = {
 def test_the_lead_is_the_difference_of_the_rates_of_scikit_learn(key, seed):
     own, rival = pair(seed)
     found = lead(own, rival, key)
-    score = [RATES[key](j.answers.y, j.answers.prediction) for j in (own, rival)]
+    score = [RATES[key](j.y, j.prediction) for j in (own, rival)]
     assert found.value == pytest.approx(score[0] - score[1])
     assert found.low <= found.value <= found.high
 
@@ -63,7 +63,7 @@ def test_the_lead_is_the_difference_of_the_rates_of_scikit_learn(key, seed):
 @pytest.mark.parametrize("key", ERRORS)
 def test_the_lead_is_the_difference_of_the_errors_of_scikit_learn(key):
     own, rival = numbers(1)
-    score = [ERRORS[key](j.answers.y, j.answers.prediction) for j in (own, rival)]
+    score = [ERRORS[key](j.y, j.prediction) for j in (own, rival)]
     assert lead(own, rival, key).value == pytest.approx(score[0] - score[1])
 
 
@@ -94,19 +94,19 @@ def test_the_interval_of_accuracy_is_that_of_the_paired_differences():
     y, one, other = classes(5, n=4000)
     own, rival = (judged(y, s.argmax(axis=1), draws=2000) for s in (one, other))
     found = lead(own, rival, "accuracy")
-    d = rival.answers.wrong.astype(float) - own.answers.wrong
+    d = rival.wrong.astype(float) - own.wrong
     variance = sum(np.var(d[y == c]) * np.mean(y == c) for c in (0, 1)) / len(y)
     assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.1)
 
 
-@pytest.mark.parametrize("better", [FEWEST_ROWS - 1, FEWEST_ROWS])
+@pytest.mark.parametrize("better", [FEWEST_DECISIVE - 1, FEWEST_DECISIVE])
 def test_a_few_rows_do_not_decide(better):
     """A coin falls five times on the same side once in sixteen: that is no proof."""
     y = np.repeat([0, 1], 20)
     worse = np.where(np.arange(40) < better, 1 - y, y)
     found = lead(judged(y, y), judged(y, worse), "accuracy")
     assert found.value == pytest.approx(better / 40)
-    assert (found.low > 0.0) == (better >= FEWEST_ROWS)
+    assert (found.low > 0.0) == (better >= FEWEST_DECISIVE)
 
 
 def test_without_scores_there_is_no_lead_of_areas():

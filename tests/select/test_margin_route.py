@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, KernelSearchCV
 from mercer.kernels import RBF, Linear, Polynomial
-from mercer.select import margin_route
+from mercer.select import paths
 from tests.cases import two_classes
 
 X2, Y2 = two_classes(90)
@@ -133,9 +133,9 @@ def test_ctrl_c_ends_the_solves_in_other_threads(monkeypatch):
             time.sleep(0.005)
         return follow(matrix, problem, tol, limits, before, ratio)
 
-    follow = margin_route.follow
-    monkeypatch.setattr(margin_route, "follow", slow)
-    monkeypatch.setattr(margin_route, "n_threads", lambda: 2)
+    follow = paths.follow
+    monkeypatch.setattr(paths, "follow", slow)
+    monkeypatch.setattr(paths, "n_threads", lambda: 2)
     search = KernelSearchCV(SVC(RBF(gamma=0.5)), {"C": CS}, cv=3, refit=False)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

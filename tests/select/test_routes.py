@@ -18,12 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import KNN, SVC, SVR, KernelPCA, KernelRidge, Perceptron
 from mercer.kernels import RBF, Laplacian, Linear
-from mercer.select import KernelSearchCV, registry
-from mercer.select.gram_route import GramRoute
-from mercer.select.quick import quick_score
-from mercer.select.routes import Outcome, StandIn, Tabulated, unfitted
-from mercer.select.scoring import sees_only_answers
-from mercer.select.turns import in_threads, in_turns
+from mercer.select import KernelSearchCV, paths
+from mercer.select.progress import in_threads, in_turns
+from mercer.select.routes import ROUNDING, Answers, Outcome, Tabulated, unfitted
+from mercer.select.scoring import StandIn, quick_score, sees_only_answers
 from tests.cases import ESTIMATORS, table
 from tests.select.test_search import CLASSES, NUMBERS, X, assert_same, both
 
@@ -87,7 +85,7 @@ def test_a_stand_in_knows_the_rows_it_was_told_and_fits_for_all_else():
         return KernelRidge("linear", lam=0.1).fit(X, NUMBERS)
 
     rows = X[TEST]
-    model = StandIn(Quick(), [(rows, TEST)], fit)
+    model = StandIn(Answers(Quick()), [(rows, TEST)], fit)
     np.testing.assert_array_equal(model.predict(rows), 100 + TEST)
     assert isinstance(model, Quick)
     check_is_fitted(model)
@@ -170,11 +168,10 @@ class Constants:
     def __init__(self):
         self.groups = []
 
+    independent = False
+
     def accepts(self, estimator):
         return isinstance(estimator, SVC)
-
-    def dtype(self, n):
-        return np.float32
 
     def run(self, group):
         self.groups.append(group)
@@ -185,14 +182,14 @@ class Constants:
                     return
                 model = unfitted(group.estimator)
                 model.classes_ = np.unique(group.y)
-                model._raw_decision = lambda rows, v=values, c=candidate: v[rows] * c.params["C"]
-                yield Outcome(candidate.number, fold.number, model, 0.5)
+                answers = Answers(model, values * candidate.params["C"])
+                yield Outcome(candidate.number, fold.number, answers, 0.5)
 
 
 @pytest.fixture
 def constants(monkeypatch):
     route = Constants()
-    monkeypatch.setattr(registry, "ROUTES", [route, *registry.ROUTES])
+    monkeypatch.setattr(paths, "ROUTES", [route, *paths.ROUTES])
     return route
 
 
@@ -225,7 +222,7 @@ def test_a_group_has_the_gram_matrix_of_its_kernel(constants, monkeypatch):
     search.set_params(refit=False).fit(X, CLASSES, sample_weight=weight)
     assert len(seen) == 4
     for kernel, K, writeable, fit_params in seen:
-        assert K.dtype == np.float32
+        assert K.dtype == np.float64
         assert not writeable
         np.testing.assert_allclose(K, kernel(X), atol=1e-6)
         assert all(params["sample_weight"].shape == (40,) for params in fit_params)
@@ -237,11 +234,11 @@ def test_large_kernel_values_are_not_squeezed_into_single_precision(constants):
 
 
 # neighbours at equal distance and a perceptron's mistakes hang on the last bit of a kernel value
-ROUNDING = [(KNN(kernel="rbf"), {"n_neighbors": [1, 3]}), (Perceptron(), {"averaged": [True]})]
+FROM_SCRATCH = [(KNN(kernel="rbf"), {"n_neighbors": [1, 3]}), (Perceptron(), {"averaged": [True]})]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("estimator", "grid"), ROUNDING, ids=str)
+@pytest.mark.parametrize(("estimator", "grid"), FROM_SCRATCH, ids=str)
 def test_what_hangs_on_the_last_bit_is_fitted_from_scratch(estimator, grid):
     rows, y = make_moons(60, noise=0.1, random_state=0)
     if isinstance(estimator, Perceptron):
@@ -323,7 +320,7 @@ def test_every_kernel_estimator_gets_the_scores_of_fits_from_scratch(estimator):
     y = CLASSES if is_classifier(estimator) else NUMBERS
     ours, theirs = both(estimator, {"kernel": [RBF(0.3), RBF()]}, X, y, cv=3, refit=False)
     shared = ours.route_ == "shared Gram matrix"
-    assert shared != isinstance(estimator, GramRoute.ROUNDING)
+    assert shared != isinstance(estimator, ROUNDING)
     tolerance = 10.0 * getattr(estimator, "tol", 1e-9)
     for name, values in theirs.cv_results_.items():
         if name.startswith("split"):

@@ -11,9 +11,8 @@ from mercer.certify import duality_gap
 from mercer.kernels import RBF, Linear, Polynomial, Sigmoid
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import DenseMatrix, Limits, SmoState, dense, follow
-from mercer.solvers import _dense_loops as loops
-from mercer.solvers.dense import solve_dense
+from mercer.solvers import DenseMatrix, Limits, SmoState, follow
+from mercer.solvers.dense import rescale, solve_dense
 from tests import naive
 from tests.cases import two_classes
 
@@ -142,7 +141,7 @@ def test_without_a_point_at_its_bound_more_room_changes_nothing():
     second = follow(matrix, classify(1.1e3), 1e-6, Limits(), first, 1.1)
     np.testing.assert_allclose(first.beta, second.beta, atol=1e-6)
     beta, e = first.beta.copy(), first.e.copy()
-    loops.rescale(K, *classify(1e5), 100.0, beta, e)
+    rescale(K, *classify(1e5), 100.0, beta, e)
     np.testing.assert_array_equal(first.beta, beta)
 
 
@@ -153,7 +152,7 @@ def test_the_prediction_is_exact_while_the_sets_stay():
     start = solve_dense(DenseMatrix.of(K), problem, 1e-10, Limits(), cold(problem))
     near = classify(1.0 + 1e-9)
     beta, e = start.beta.copy(), start.e.copy()
-    loops.rescale(K, *near, 1.0 + 1e-9, beta, e)
+    rescale(K, *near, 1.0 + 1e-9, beta, e)
     np.testing.assert_allclose(e, near.z - K @ beta, atol=1e-12)
     assert near.offset(beta, e)[1] < 1e-11
 
@@ -173,17 +172,18 @@ def test_points_without_room_take_no_part_but_have_their_values(C):
 
 
 # ---------------------------------------------------------------- limits
-def test_limits_are_kept(monkeypatch):
+def test_limits_are_kept():
     K, problem = RBF(gamma=0.01)(X), classify(1e6)
     matrix = DenseMatrix.of(K)
     few = solve_dense(matrix, problem, 1e-12, Limits(max_iter=10), cold(problem))
     assert few.status is Status.MAX_ITER
     assert few.steps == 10
     # the loops come back after a few steps, and somebody looks at the clock
-    monkeypatch.setattr(dense, "OPERATIONS_BETWEEN_CHECKS", 1.0)
-    late = solve_dense(matrix, problem, 1e-12, Limits.of(-1, 0.0, 2**40), cold(problem))
+    late, stopped = (
+        solve_dense(matrix, problem, 1e-12, limits, cold(problem), operations=1.0)
+        for limits in (Limits.of(-1, 0.0, 2**40), Limits(interrupted=True))
+    )
     assert late.status is Status.TIME_LIMIT
-    stopped = solve_dense(matrix, problem, 1e-12, Limits(interrupted=True), cold(problem))
     assert stopped.status is Status.INTERRUPTED
     assert 0 < stopped.steps < 5000
 

@@ -66,7 +66,7 @@ def test_ctrl_c_ends_the_sweeps(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dual_coordinate.loops, "sweep", interrupted)
+    monkeypatch.setattr(dual_coordinate, "_sweep", interrupted)
     solution = solve_dual_coordinate(X, SIGN, C, squared=True)
     assert solution.status is Status.INTERRUPTED
     assert not solution.certificate.ok

@@ -14,6 +14,7 @@ from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import Limits, SmoState, margin, solve_margin
 from mercer.solvers.dense import DenseMatrix, solve_dense
+from mercer.solvers.margin import Sizes
 from tests import naive
 from tests.cases import STORAGES, table, two_classes
 
@@ -162,7 +163,10 @@ def test_regression_is_feasible_too(n, seed, C, epsilon):
 
 
 # ---------------------------------------------------------------- single and double precision
-def large_route(kernel, rows, problem, tol, storage="blocked", **options):
+LARGE = Sizes(dense=False)
+
+
+def large_route(kernel, rows, problem, tol, storage="blocked", sizes=LARGE):
     """Solve in float32 rows as large problems do; return the solution and the float64 Grams."""
     doubles = []
 
@@ -172,17 +176,13 @@ def large_route(kernel, rows, problem, tol, storage="blocked", **options):
 
     K = gram(kernel, rows, storage=storage, dtype=np.float32)
     index = np.arange(len(rows))
-    return solve_margin(K, index, problem, tol=tol, exact=exact, **options), doubles
-
-
-@pytest.fixture
-def not_dense(monkeypatch):
-    monkeypatch.setattr(margin, "DENSE_UP_TO", dict.fromkeys(margin.DENSE_UP_TO, 0))
+    solution = solve_margin(K, index, problem, tol=tol, exact=exact, sizes=sizes)
+    return solution, doubles
 
 
 @pytest.mark.parametrize("storage", ["cached", "blocked"])
 @pytest.mark.parametrize("C", [1.0, 100.0])
-def test_steps_in_single_precision_are_proved_in_double(not_dense, storage, C):
+def test_steps_in_single_precision_are_proved_in_double(storage, C):
     rows, sign = two_classes(120)
     problem = MarginProblem.classify(sign, np.full(120, C))
     solution, _ = large_route(RBF(gamma=0.5), rows, problem, 1e-3, storage)
@@ -193,7 +193,7 @@ def test_steps_in_single_precision_are_proved_in_double(not_dense, storage, C):
     assert by_hand.gap == pytest.approx(solution.certificate.gap, rel=1e-6, abs=1e-9)
 
 
-def test_where_single_precision_is_too_coarse_the_solve_goes_on_in_double(not_dense):
+def test_where_single_precision_is_too_coarse_the_solve_goes_on_in_double():
     rows, sign = two_classes(120)
     problem = MarginProblem.classify(sign, np.full(120, 1000.0))
     solution, doubles = large_route(RBF(gamma=0.5), rows, problem, 1e-7)
@@ -201,25 +201,23 @@ def test_where_single_precision_is_too_coarse_the_solve_goes_on_in_double(not_de
     assert len(doubles) == 1
 
 
-def test_points_clear_of_the_margin_need_no_proof_of_their_own(not_dense, monkeypatch):
+def test_points_clear_of_the_margin_need_no_proof_of_their_own():
     rows, sign = two_classes(300, overlap=0.4)
     problem = MarginProblem.classify(sign, np.ones(300))
     whole, _ = large_route(RBF(gamma=0.5), rows, problem, 1e-3)
-    monkeypatch.setattr(margin, "CHECK_ALL", 0)
-    part, _ = large_route(RBF(gamma=0.5), rows, problem, 1e-3)
+    part, _ = large_route(RBF(gamma=0.5), rows, problem, 1e-3, sizes=LARGE._replace(check_all=0))
     assert whole.certificate.checked == 300
     assert part.certificate.checked < 300
     for figure in ("primal", "dual", "gap"):
         assert part.certificate.parts[figure] == pytest.approx(whole.certificate.parts[figure])
 
 
-def test_if_residuals_drift_far_every_point_is_checked(not_dense, monkeypatch):
+def test_if_residuals_drift_far_every_point_is_checked():
     rows, sign = two_classes(300, overlap=0.4)
     problem = MarginProblem.classify(sign, np.ones(300))
-    monkeypatch.setattr(margin, "CHECK_ALL", 0)
     state = SmoState(solved(RBF(gamma=0.5), problem, rows=rows).value, np.zeros(300))
     K = gram(RBF(gamma=0.5), rows)
-    e, checked = margin._exact_residuals(K, np.arange(300), problem, state)
+    e, checked = margin.exact_residuals(K, np.arange(300), problem, state, check_all=0)
     assert checked == 300
     assert np.abs(e - state.e).max() > margin.CLEARANCE
     np.testing.assert_allclose(e, sign - K.toarray() @ state.beta, atol=1e-10)

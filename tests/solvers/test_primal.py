@@ -13,7 +13,7 @@ from mercer.certify import fenchel_gap
 from mercer.kernels import RBF, Laplacian, Linear, Sigmoid
 from mercer.losses import Huber, Logistic, ScalarRisk, SoftmaxRisk, Squared, SquaredHinge
 from mercer.margin import MarginProblem
-from mercer.solvers import Limits, box, solve_ridge
+from mercer.solvers import Limits, solve_ridge
 from mercer.solvers.box import solve_box
 from mercer.solvers.precondition import FixedOffset, FreeOffset, Guide, Woodbury, low_rank_factor
 from mercer.solvers.primal import solve_primal
@@ -271,11 +271,10 @@ def test_a_box_is_solved_as_the_slow_twin_solves_it(problem, kernel):
 @pytest.mark.parametrize("direct", [0, 100], ids=["conjugate gradients", "Cholesky"])
 @pytest.mark.parametrize("storage", ["blocked", "cached", "dense"])
 @every_box
-def test_working_sets_reach_the_same(problem, storage, direct, monkeypatch):
+def test_working_sets_reach_the_same(problem, storage, direct):
     wanted, _, _ = solve_box(K, problem)
-    monkeypatch.setattr(box, "WORKING", 7)
-    monkeypatch.setattr(box, "DIRECT", direct)
-    found, status, _ = solve_box(gram(RBF(gamma=0.3), X, storage=storage), problem, tol=1e-8)
+    G = gram(RBF(gamma=0.3), X, storage=storage)
+    found, status, _ = solve_box(G, problem, tol=1e-8, working=7, direct=direct)
     assert status is Status.OPTIMAL
     matrix = K.toarray()
     np.testing.assert_allclose(

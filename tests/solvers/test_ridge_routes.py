@@ -11,7 +11,6 @@ from sklearn import kernel_ridge
 from mercer import KernelRidge, Status, check_solver, gram
 from mercer.kernels import RBF, Laplacian, Linear, Precomputed, Sigmoid
 from mercer.solvers import solve_ridge
-from mercer.solvers.pivoted import randomly_pivoted_cholesky
 from mercer.solvers.ridge_cg import solve_ridge_cg
 from tests.cases import STORAGES, table
 
@@ -205,26 +204,3 @@ def test_the_estimator_needs_no_matrix():
     assert small.certificate_.ok
     assert small.certificate_.storage in ("cached", "blocked")
     np.testing.assert_allclose(small.predict(X[:9]), whole.predict(X[:9]), atol=1e-6)
-
-
-@kernels
-def test_a_partial_factor_is_exact_when_it_is_whole(kernel):
-    K = gram(kernel, X)
-    F, points = randomly_pivoted_cholesky(K, N, np.random.RandomState(0))
-    assert len(np.unique(points)) == F.shape[1]
-    np.testing.assert_allclose(F @ F.T, kernel(X), atol=1e-6)
-
-
-def test_a_partial_factor_never_exceeds_the_matrix():
-    K = RBF(gamma=0.3)(X)
-    F, points = randomly_pivoted_cholesky(gram(RBF(gamma=0.3), X), 30, np.random.RandomState(0))
-    np.testing.assert_allclose((F @ F.T)[points], K[points], atol=1e-10)
-    assert F.shape == (N, 30)
-    assert np.linalg.eigvalsh(K - F @ F.T).min() > -1e-10
-    assert np.trace(K - F @ F.T) < 0.2 * N
-
-
-def test_a_partial_factor_of_zeros_is_empty():
-    zeros = gram(Precomputed(), np.zeros((4, 4)))
-    F, _ = randomly_pivoted_cholesky(zeros, 3, np.random.RandomState(0))
-    assert F.shape == (4, 0)

@@ -5,37 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer import SVC, SVR, gram
+from mercer import SVC, gram
 from mercer.certify import duality_gap
 from mercer.kernels import RBF, FromFunction, Polynomial, Sigmoid
-from mercer.machines import _margin
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import Limits, SmoState, margin, smo
+from mercer.solvers import Limits, SmoState, smo, solve_margin
+from mercer.solvers.margin import Sizes
 from tests.cases import two_classes
 
 X, SIGN = two_classes(300)
 KERNEL = RBF(gamma=0.5)
+LARGE = Sizes(dense=False, all_active=40, check_all=0)
 PROBLEM = MarginProblem.classify(SIGN, np.full(300, 10.0))
 
 
-def run(tol=1e-3, limits=None, start=None, dtype=np.float64, problem=PROBLEM):
+def run(tol=1e-3, limits=None, start=None, dtype=np.float64, problem=PROBLEM, **options):
     K = gram(KERNEL, X, dtype=dtype, storage="blocked")
     start = start or SmoState(np.zeros(300), problem.z)
-    return smo.solve_smo(K, np.arange(300), problem, tol, limits or Limits(), start)
+    return smo.solve_smo(K, np.arange(300), problem, tol, limits or Limits(), start, **options)
 
 
 def dual(beta):
     return duality_gap(beta, SIGN - KERNEL(X) @ beta, PROBLEM, tolerance=1.0).dual
-
-
-@pytest.fixture
-def as_if_large(monkeypatch):
-    """Make 300 points a large problem: few are active, rows in float32, no Newton steps."""
-    monkeypatch.setattr(smo, "ALL_ACTIVE", 40)
-    monkeypatch.setattr(margin, "DENSE_UP_TO", dict.fromkeys(margin.DENSE_UP_TO, 0))
-    monkeypatch.setattr(margin, "CHECK_ALL", 0)
-    monkeypatch.setattr(_margin, "EXACT_UP_TO", 40)
 
 
 # ---------------------------------------------------------------- the routes
@@ -50,35 +42,39 @@ def test_the_violation_is_within_the_tolerance_and_the_residuals_are_exact(tol):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("memory", [2**40, 30_000])
-def test_a_growing_set_of_points_ends_at_the_same_optimum(as_if_large, dtype, memory):
-    state = run(1e-4, Limits(memory=memory), dtype=dtype)
+def test_a_growing_set_of_points_ends_at_the_same_optimum(dtype, memory):
+    state = run(1e-4, Limits(memory=memory), dtype=dtype, all_active=40)
     assert state.status is Status.OPTIMAL
     assert dual(state.beta) == pytest.approx(dual(run(1e-8).beta), rel=1e-5)
 
 
-@pytest.mark.parametrize("keep_from", [0, 10**9], ids=["cached", "blocked"])
-@pytest.mark.parametrize("memory", [None, 800_000])
-def test_the_large_route_of_a_classifier_is_the_small_one(
-    as_if_large, monkeypatch, keep_from, memory
-):
-    monkeypatch.setattr(_margin, "KEEP_FROM", keep_from)
-    large = SVC(KERNEL, C=10.0, memory=memory, tol=1e-5).fit(X, SIGN)
-    monkeypatch.undo()
-    small = SVC(KERNEL, C=10.0, tol=1e-8).fit(X, SIGN)
-    assert large.certificate_.ok
-    if memory is None:  # a small budget has no room for a tile in float64, and keeps a few rows
-        assert large.certificate_.storage == ("blocked" if keep_from else "cached")
-    assert large.certificate_.dual == pytest.approx(small.certificate_.dual, rel=1e-5)
-    np.testing.assert_allclose(large.decision_function(X), small.decision_function(X), atol=1e-3)
+def as_if_large(problem, tol, storage="blocked", memory=2**40):
+    """Solve as large problems are: few points active, rows in float32, no Newton steps."""
+    K = gram(KERNEL, X, storage=storage, dtype=np.float32)
+    return solve_margin(
+        K,
+        np.arange(300),
+        problem,
+        tol=tol,
+        limits=Limits(memory=memory),
+        exact=lambda: gram(KERNEL, X, storage=storage),
+        sizes=LARGE,
+    )
 
 
-def test_the_large_route_of_a_regression_is_the_small_one(as_if_large, monkeypatch):
-    y = np.sin(2 * X[:, 0])
-    large = SVR(KERNEL, C=2.0).fit(X, y)
-    monkeypatch.undo()
-    small = SVR(KERNEL, C=2.0, tol=1e-8).fit(X, y)
-    assert large.certificate_.ok
-    assert large.certificate_.dual == pytest.approx(small.certificate_.dual, rel=1e-3)
+REGRESSION = MarginProblem.regress(np.sin(2 * X[:, 0]), np.full(300, 2.0), 0.1)
+
+
+@pytest.mark.parametrize("storage", ["cached", "blocked"])
+@pytest.mark.parametrize("memory", [2**40, 400_000])
+@pytest.mark.parametrize("problem", [PROBLEM, REGRESSION], ids=["classify", "regress"])
+def test_the_large_route_is_the_small_one(problem, storage, memory):
+    large = as_if_large(problem, 1e-5, storage, memory)
+    small = solve_margin(gram(KERNEL, X), np.arange(300), problem, tol=1e-8)
+    assert large.status is Status.OPTIMAL
+    assert large.certificate.storage == storage
+    assert large.certificate.dual == pytest.approx(small.certificate.dual, rel=1e-5)
+    np.testing.assert_allclose(KERNEL(X) @ large.value, KERNEL(X) @ small.value, atol=1e-3)
 
 
 # ---------------------------------------------------------------- starts
@@ -177,13 +173,14 @@ def test_the_gain_of_some_coefficients_is_that_of_the_dual_whatever_the_others_a
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_points_that_rest_at_their_bounds_do_not_end_a_solve_early(as_if_large, monkeypatch, dtype):
+def test_points_that_rest_at_their_bounds_do_not_end_a_solve_early(dtype):
     # only free points of the start are active: most of the function is made by the others
     X, y = two_classes(1200, 3, seed=5)
-    monkeypatch.setattr(smo, "SECONDS_BETWEEN_CHECKS", 1e-3)  # look at the gain often
-    K = gram(RBF(gamma=0.3), X, dtype=dtype)
+    K, index = gram(RBF(gamma=0.3), X, dtype=dtype), np.arange(len(y))
     problem = MarginProblem.classify(y, np.full(len(y), 30.0))
-    loose = margin.solve_margin(K, np.arange(len(y)), problem, tol=0.3)
-    again = smo.solve_smo(K, np.arange(len(y)), problem, 1e-3, Limits(), loose.state)
+    loose = solve_margin(K, index, problem, tol=0.3, sizes=LARGE)
+    again = smo.solve_smo(
+        K, index, problem, 1e-3, Limits(), loose.state, all_active=40, seconds=1e-3
+    )  # looks at the gain often
     assert again.status is Status.OPTIMAL
     assert again.violation <= 1e-3

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mercer.datasets.files.data import Table, polars, regroup
-from mercer.datasets.files.errors import DataError
+from mercer.datasets.files.data import DataError, Table, polars
 from mercer.datasets.files.layout import clear_names
 from mercer.datasets.files.source import Source, as_utf8
 from mercer.datasets.files.words import convert, kinds_of
@@ -38,7 +37,7 @@ def read(source: Source) -> Table:
     attributes = _header(lines, source)
     rows = [_row(words, attributes, source, n) for n, words in lines if _is_row(words)]
     if not rows:
-        raise DataError(f"{str(source.path)!r} has attributes and no rows: give a file with rows")
+        raise DataError(f"{source.name} has attributes and no rows: give a file with rows")
     return Table(_frame(rows, attributes, source))
 
 
@@ -51,11 +50,6 @@ def _frame(rows: list[list[Any]], attributes: list[_Attribute], source: Source) 
     return convert(words, kinds | kinds_of(dates), str(source.path))
 
 
-def batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
-    """Yield the rows; the file itself is read whole."""
-    yield from regroup([read(source).rows], rows)
-
-
 # ---------------------------------------------------------------- header
 def _header(lines: Iterator[tuple[int, str]], source: Source) -> list[_Attribute]:
     """Read the declarations up to ``@data``."""
@@ -66,13 +60,13 @@ def _header(lines: Iterator[tuple[int, str]], source: Source) -> list[_Attribute
             attributes.append(_attribute(line.strip(), source, number))
         if word.startswith("@data"):
             return attributes
-    raise DataError(f"{str(source.path)!r} has no @data line: is it an ARFF file?")
+    raise DataError(f"{source.name} has no @data line: is it an ARFF file?")
 
 
 def _attribute(line: str, source: Source, number: int) -> _Attribute:
     match = _ATTRIBUTE.fullmatch(line)
     if match is None:
-        raise DataError(f"{str(source.path)!r}: line {number} is not '@attribute name type'")
+        raise DataError(f"{source.name}: line {number} is not '@attribute name type'")
     name, declared = _plain(match[1]), match[2].strip()
     if declared.startswith("{"):
         values = [_plain(v) for v in _tokens(declared.strip("{}"))]
@@ -83,7 +77,7 @@ def _attribute(line: str, source: Source, number: int) -> _Attribute:
     if kind in ("string", "date"):
         return _Attribute(name, "date" if kind == "date" else "text", None)
     raise DataError(
-        f"{str(source.path)!r}: attribute {name!r} in line {number} is of type {kind!r}: "
+        f"{source.name}: attribute {name!r} in line {number} is of type {kind!r}: "
         f"numbers, nominal values, strings and dates are read"
     )
 
@@ -100,8 +94,7 @@ def _row(line: str, attributes: list[_Attribute], source: Source, number: int) -
     row = [_value(token) for token in _tokens(line)]
     if len(row) != len(attributes):
         raise DataError(
-            f"{str(source.path)!r}: line {number} has {len(row)} values for "
-            f"{len(attributes)} attributes"
+            f"{source.name}: line {number} has {len(row)} values for {len(attributes)} attributes"
         )
     return row
 
@@ -111,7 +104,7 @@ def _sparse_row(line: str, attributes: list[_Attribute], source: Source, number:
     for match in _PAIR.finditer(line.strip("{} \t")):
         if int(match[1]) >= len(row):
             raise DataError(
-                f"{str(source.path)!r}: line {number} has a value for attribute {match[1]}, "
+                f"{source.name}: line {number} has a value for attribute {match[1]}, "
                 f"the last one is {len(row) - 1} (counted from 0)"
             )
         row[int(match[1])] = _value(match[2])

@@ -1,8 +1,9 @@
-"""What a file, or a data set that ships with the library, gives: rows and targets."""
+"""What a file, or a data set that ships with the library, gives: rows and targets, or an error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.datasets.files.errors import DataError, unknown_column
+from mercer._words import MOST_NEAREST, count, listing, nearest
+
+
+class DataError(ValueError):
+    """A file, or a column of it, that cannot be used, and what to do about it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,3 +150,60 @@ def regroup(parts: Iterable[Any], rows: int) -> Iterator[Any]:
             held = [whole.slice(rows)]
     if held and (rest := pl.concat(held)).height:
         yield rest
+
+
+# ---------------------------------------------------------------- columns of known types
+def plain(frame: Any) -> Any:
+    """Return decimals as numbers, lists and objects as JSON; refuse bytes."""
+    return frame.with_columns([new for c in frame.get_columns() if (new := _plain(c)) is not c])
+
+
+def typed(frame: Any) -> Any:
+    """Return columns in which nothing was ever seen as text."""
+    pl = polars()
+    return frame.cast({pl.Null: pl.String})
+
+
+def _plain(column: Any) -> Any:
+    pl = polars()
+    if column.dtype.is_nested():
+        return _as_text(column)
+    if column.dtype.is_decimal():
+        return column.cast(pl.Float64)
+    if column.dtype in (pl.Binary, pl.Object):
+        raise DataError(f"column {column.name!r} holds bytes: leave it out of the file")
+    return column
+
+
+def _as_text(column: Any) -> Any:
+    """Return lists and objects as their JSON: what can be done with them is not known here."""
+    texts = [None if v is None else json.dumps(v, default=str) for v in column.to_list()]
+    return polars().Series(column.name, texts, dtype=polars().String)
+
+
+# ---------------------------------------------------------------- what is not there
+def missing_file(path: Path) -> DataError:
+    """Return the error for a path where no file is, with the nearest names of the folder."""
+    folder = path.parent
+    if not folder.is_dir():
+        return DataError(f"there is no folder {str(folder)!r}: check the path {str(path)!r}")
+    names = sorted(entry.name for entry in folder.iterdir())
+    return DataError(f"there is no file {str(path)!r}{_instead(path.name, names)}")
+
+
+def unknown_column(name: str, columns: Sequence[str], path: Path | None = None) -> DataError:
+    """Return the error for a column that is not there, with the nearest names."""
+    where = f" of {str(path)!r}" if path is not None else ""
+    among = count(len(columns), "column") + where
+    near = listing(nearest(name, columns) or columns[:MOST_NEAREST], "or")
+    return DataError(f"there is no column {name!r} among the {among}: did you mean {near}?")
+
+
+def _instead(name: str, names: Sequence[str]) -> str:
+    near = nearest(name, names)
+    if near:
+        return f": did you mean {listing(near, 'or')}?"
+    if not names:
+        return ": its folder is empty"
+    shown = listing(names[:MOST_NEAREST], "or") + (" …" if len(names) > MOST_NEAREST else "")
+    return f": its folder holds {shown}"

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from mercer.datasets.files.data import Table, polars, regroup
-from mercer.datasets.files.errors import DataError
-from mercer.datasets.files.layout import Layout, layout_of, reader
-from mercer.datasets.files.records import (
+from mercer.datasets.files.data import DataError, Table, polars, regroup
+from mercer.datasets.files.layout import (
+    Layout,
     first_ragged,
+    layout_of,
     line_of,
+    reader,
     scan,
     whole_records,
     without_blank_lines,
@@ -30,20 +31,22 @@ WHOLE, BLOCK = 2**26, 2**23
 LONGEST_RECORD = 2**26
 
 
-def read(source: Source) -> Table:
+def read(source: Source, whole: int = WHOLE, block: int = BLOCK) -> Table:
     """Read a whole file."""
-    source = source.keep(WHOLE)
-    layout = _layout(source, WHOLE if source.kept is not None else BLOCK)
+    source = source.keep(whole)
+    layout = _layout(source, whole if source.kept is not None else block)
     if source.kept is not None:  # the words are still there when their kinds are known
-        words = polars().concat(_words(source, layout, WHOLE))
+        words = polars().concat(_words(source, layout, whole))
         return Table(convert(words, kinds_of(words), str(source.path)))
-    return Table(polars().concat(_values(source, layout, BLOCK, None)))
+    return Table(polars().concat(_values(source, layout, block, None)))
 
 
-def batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
+def batches(
+    source: Source, rows: int, schema: Mapping[str, Any] | None, block: int = BLOCK
+) -> Iterator[Any]:
     """Yield the rows of a file of any size, all with the same types."""
-    layout = _layout(source, BLOCK)
-    yield from regroup(_values(source, layout, BLOCK, schema), rows)
+    layout = _layout(source, block)
+    yield from regroup(_values(source, layout, block, schema), rows)
 
 
 def _values(
@@ -67,14 +70,14 @@ def _layout(source: Source, size: int) -> Layout:
 
 def _words(source: Source, layout: Layout, size: int) -> Iterator[Any]:
     """Yield frames of tidy words; at least one row in all."""
-    raw = _lenient(source, layout) if layout.quoting == "lenient" else _strict(source, layout, size)
+    read = _lenient if layout.quoting == "lenient" else _strict
     is_empty = True
-    for frame in raw:
+    for frame in read(source, layout, size):
         is_empty = is_empty and not frame.height
         yield tidy(frame)
     if is_empty:
         what = "a header and no rows" if layout.has_header else "no rows"
-        raise DataError(f"{str(source.path)!r} has {what}: give a file with rows")
+        raise DataError(f"{source.name} has {what}: give a file with rows")
 
 
 class _Block(NamedTuple):
@@ -89,12 +92,14 @@ def _strict(source: Source, layout: Layout, size: int) -> Iterator[Any]:
         yield _block_words(block, layout, source, header=layout.has_header and number == 0)
 
 
-def _blocks(source: Source, layout: Layout, size: int) -> Iterator[_Block]:
+def _blocks(
+    source: Source, layout: Layout, size: int, longest: int = LONGEST_RECORD
+) -> Iterator[_Block]:
     rest, line = b"", 0
     for block in source.text_blocks(size):
         text = rest + block
         end = whole_records(text, layout.quoting == "quoted")
-        if len(text) - end > max(LONGEST_RECORD, 2 * size):
+        if len(text) - end > max(longest, 2 * size):
             raise _never_closed(source, line + text.count(b"\n", 0, end) + 1)
         if end:
             yield _Block(as_utf8(text[:end]), line)
@@ -106,7 +111,7 @@ def _blocks(source: Source, layout: Layout, size: int) -> Iterator[_Block]:
 
 
 def _never_closed(source: Source, line: int) -> DataError:
-    return DataError(f"{str(source.path)!r}: the quote opened in line {line} is never closed")
+    return DataError(f"{source.name}: the quote opened in line {line} is never closed")
 
 
 def _block_words(block: _Block, layout: Layout, source: Source, header: bool) -> Any:
@@ -135,7 +140,7 @@ def _rows_only(block: _Block, layout: Layout, source: Source, header: bool) -> b
 
 def _wrong_length(source: Source, line: int, got: int, wanted: int) -> DataError:
     return DataError(
-        f"{str(source.path)!r}: line {line} has {got} field{'s' * (got != 1)} where the first line "
+        f"{source.name}: line {line} has {got} field{'s' * (got != 1)} where the first line "
         f"has {wanted}: mend the line, or check the separator"
     )
 
@@ -147,18 +152,18 @@ def _without_quotes(pl: Any) -> Any:
 
 
 # ---------------------------------------------------------------- the forgiving way
-def _lenient(source: Source, layout: Layout) -> Iterator[Any]:
+def _lenient(source: Source, layout: Layout, size: int) -> Iterator[Any]:
     """Read with Python's own reader where quotes are now borders, now mere characters."""
     pl = polars()
-    rows = _python_rows(source, layout)
+    rows = _python_rows(source, layout, size)
     if layout.has_header:
         next(rows)
     while part := list(islice(rows, 50_000)):
         yield pl.DataFrame(part, schema=dict.fromkeys(layout.names, pl.String), orient="row")
 
 
-def _python_rows(source: Source, layout: Layout) -> Iterator[list[str]]:
-    rows = reader(_lines(source), layout.separator, "quoted")
+def _python_rows(source: Source, layout: Layout, size: int) -> Iterator[list[str]]:
+    rows = reader(_lines(source, size), layout.separator, "quoted")
     for row in rows:
         if not any(cell.strip() for cell in row):
             continue
@@ -167,9 +172,9 @@ def _python_rows(source: Source, layout: Layout) -> Iterator[list[str]]:
         yield row
 
 
-def _lines(source: Source) -> Iterator[str]:
+def _lines(source: Source, size: int) -> Iterator[str]:
     rest = b""
-    for block in source.text_blocks(BLOCK):
+    for block in source.text_blocks(size):
         whole, newline, tail = (rest + block).rpartition(b"\n")
         yield from io.StringIO(as_utf8(whole + newline).decode(), newline="")
         rest = tail

@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mercer.datasets.files.data import Table, polars, regroup
-from mercer.datasets.files.errors import DataError
-from mercer.datasets.files.plain import plain
+from mercer.datasets.files.data import DataError, Table, plain, polars, regroup
 from mercer.datasets.files.source import Source, as_utf8
 
-LARGE_BLOCK, SMALL_BLOCK = 2**26, 2**23
+LARGE_BLOCK, SMALL_BLOCK = 2**26, 2**23  # bytes
 
 EXACT = (1, 35)
 """From this version on polars loses no value of a column of mixed types, and no wrong line."""
@@ -22,16 +20,18 @@ def read(source: Source) -> Table:
     return Table(polars().concat(_frames(source, LARGE_BLOCK, None)))
 
 
-def batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
+def batches(
+    source: Source, rows: int, schema: Mapping[str, Any] | None, block: int = SMALL_BLOCK
+) -> Iterator[Any]:
     """Yield the rows of a file of any size, all with the same types."""
-    yield from regroup(_frames(source, SMALL_BLOCK, schema), rows)
+    yield from regroup(_frames(source, block, schema), rows)
 
 
 def _frames(source: Source, size: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
     """Read twice unless the types are known or all is in one block."""
     source.refuse_binary()
     if source.head.lstrip().startswith(b"["):
-        raise DataError(f"{str(source.path)!r} is one JSON list: write one object a line instead")
+        raise DataError(f"{source.name} is one JSON list: write one object a line instead")
     types = dict(schema) if schema else _types(source, size)
     return (_fit(frame, types) for frame in _blocks(source, size))
 
@@ -103,9 +103,9 @@ def _object(words: str, source: Source, line: int) -> dict[str, Any]:
     try:
         row = json.loads(words)
     except json.JSONDecodeError as error:
-        raise DataError(f"{str(source.path)!r}: line {line} is not JSON ({error.msg})") from None
+        raise DataError(f"{source.name}: line {line} is not JSON ({error.msg})") from None
     if not isinstance(row, dict):
-        raise DataError(f"{str(source.path)!r}: line {line} is not an object {{…}}")
+        raise DataError(f"{source.name}: line {line} is not an object {{…}}")
     return row
 
 

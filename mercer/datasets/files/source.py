@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from mercer.datasets.files.errors import DataError, missing_file
+from mercer.datasets.files.data import DataError, missing_file
 
-HEAD = 2**16
+HEAD_BYTES = 2**16
 """How much of a file is looked at to tell its format."""
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
@@ -40,10 +40,15 @@ class Source:
         path = _existing(path)
         compression = _compression(path)
         with _unpacked(path, compression) as stream:
-            head = stream.read(HEAD)
+            head = stream.read(HEAD_BYTES)
         if not head:
             raise DataError(f"{str(path)!r} is empty: there is nothing to read")
         return cls(path, compression, head)
+
+    @property
+    def name(self) -> str:
+        """The path as errors say it."""
+        return repr(str(self.path))
 
     @property
     def ending(self) -> str:
@@ -92,7 +97,7 @@ class Source:
         strange = sum(self.head.count(code) for code in _CONTROL)
         if strange > len(self.head) // 1000:
             raise DataError(
-                f"{str(self.path)!r} is not a text file (it holds binary data): "
+                f"{self.name} is not a text file (it holds binary data): "
                 f"give the right ending or format=…"
             )
 

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from mercer.datasets.files.data import Table
-from mercer.datasets.files.errors import DataError
+from mercer.datasets.files.data import DataError, Table
 from mercer.datasets.files.source import Source
 
 LABEL = "label"
@@ -75,13 +74,13 @@ def _parse(stream: Any, source: Source, zero_based: Any) -> tuple[Any, np.ndarra
         return load_svmlight_file(stream, zero_based=zero_based)
     except (ValueError, OverflowError, IndexError) as error:
         raise DataError(
-            f"{str(source.path)!r} is not in svmlight format, 'label index:value …' ({error})"
+            f"{source.name} is not in svmlight format, 'label index:value …' ({error})"
         ) from None
 
 
 def _refuse_empty(X: Any, source: Source) -> None:
     if not X.shape[0]:
-        raise DataError(f"{str(source.path)!r} has no rows: give a file with rows")
+        raise DataError(f"{source.name} has no rows: give a file with rows")
 
 
 def _whole_numbers(y: np.ndarray) -> np.ndarray:

@@ -1,19 +1,68 @@
-"""Tables in files: load one, stream one, write one."""
+"""Tables in files: tell the format, load one, stream one, write one."""
 
 from __future__ import annotations
 
 import gzip
+import io
+import re
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.datasets.files.data import Data, polars, split
-from mercer.datasets.files.errors import DataError
-from mercer.datasets.files.formats import READERS, format_of
-from mercer.datasets.files.source import Source
+from mercer.datasets.files import arff, delimited, json_lines, svmlight
+from mercer.datasets.files.binary import STREAM, columnar_batches, read_columnar, read_npz
+from mercer.datasets.files.data import Data, DataError, Table, polars, regroup, split
+from mercer.datasets.files.source import Source, as_utf8
+
+FORMATS = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "svmlight": (".svm", ".libsvm", ".svmlight"),
+    "arff": (".arff",),
+    "npz": (".npz",),
+}
+"""The formats that are read and their endings; text may be packed (.gz, .bz2, .xz, .zst)."""
+
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", STREAM: "arrow"}
+_SVM_LINE = re.compile(rb"[-+]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?")
+
+
+class Reader(NamedTuple):
+    """How a format is read: whole, or in batches of rows, of columns of known types."""
+
+    read: Callable[[Source], Table]
+    batches: Callable[[Source, int, Mapping[str, Any] | None], Iterator[Any]]
+
+
+def _at_once(read: Callable[[Source], Table]) -> Reader:
+    """Return the reader of a format whose batches are cut from the whole file."""
+
+    def batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
+        yield from regroup([read(source).rows], rows)
+
+    return Reader(read, batches)
+
+
+_DELIMITED = Reader(delimited.read, delimited.batches)
+_COLUMNAR = Reader(read_columnar, columnar_batches)
+
+READERS = {
+    "csv": _DELIMITED,
+    "tsv": _DELIMITED,
+    "parquet": _COLUMNAR,
+    "arrow": _COLUMNAR,
+    "jsonl": Reader(json_lines.read, json_lines.batches),
+    "svmlight": Reader(svmlight.read, svmlight.batches),
+    "arff": _at_once(arff.read),
+    "npz": _at_once(read_npz),
+}
 
 
 def load_file(path: Any, *, target: str | None = None, format: str | None = None) -> Data:
@@ -97,6 +146,54 @@ def read_batches(
         raise ValueError(f"rows must be a whole number of at least 1; got {rows!r}")
     source = Source.of(path)
     return READERS[format_of(source, format)].batches(source, int(rows), schema)
+
+
+# ---------------------------------------------------------------- formats
+def format_of(source: Source, format: str | None) -> str:
+    """Return the format that is asked for, or that the content or the ending tells."""
+    if format is not None and format not in FORMATS:
+        raise DataError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}")
+    return format or _by_magic(source) or _by_ending(source) or _by_text(source)
+
+
+def _by_magic(source: Source) -> str | None:
+    if source.head.startswith(b"PK\x03\x04"):
+        return _archive(source)
+    return next((name for magic, name in _MAGIC.items() if source.head.startswith(magic)), None)
+
+
+def _archive(source: Source) -> str:
+    """Tell archives of arrays from workbooks, which are the same kind of file."""
+    if source.ending in (".xlsx", ".xlsm", ".ods"):
+        raise DataError(f"{source.name} is a workbook: save the sheet as CSV")
+    try:
+        names = zipfile.ZipFile(io.BytesIO(source.content())).namelist()
+    except zipfile.BadZipFile:
+        return "npz"  # its reader says what is wrong
+    if all(name.endswith(".npy") for name in names):
+        return "npz"
+    raise DataError(f"{source.name} is a zip archive: unpack it and give one of its files")
+
+
+def _by_ending(source: Source) -> str | None:
+    return next((name for name, ends in FORMATS.items() if source.ending in ends), None)
+
+
+def _by_text(source: Source) -> str:
+    """Tell the format of text with an ending that says nothing."""
+    source.refuse_binary()
+    lines = [line.strip() for line in as_utf8(source.head).splitlines()]
+    lines = [line for line in lines[:-1] or lines if line and line[:1] not in b"%#"]
+    first = lines[0] if lines else b""
+    if first[:10].lower().startswith((b"@relation", b"@attribute")):
+        return "arff"
+    if first.startswith(b"{"):
+        return "jsonl"
+    return "svmlight" if _is_svmlight(lines) else "csv"
+
+
+def _is_svmlight(lines: list[bytes]) -> bool:
+    return any(b":" in line for line in lines) and all(_SVM_LINE.fullmatch(s) for s in lines)
 
 
 # ---------------------------------------------------------------- writing

@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
-from mercer.datasets.files.data import polars
-from mercer.datasets.files.errors import DataError
+from mercer.datasets.files.data import DataError, polars
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "?", "nan", "NaN", "null", "NULL", "None")
 """The words that stand for a missing value."""
 
 KINDS = ("integer", "number", "boolean", "date", "time", "text")
-FEW = 200  # words that are tried before all of them are
+TRIED_FIRST = 200  # words that are tried before all of them are
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE)
 
@@ -45,7 +44,7 @@ def kinds_of(frame: Any) -> dict[str, str]:
 def _kind(words: Any) -> str:
     if not len(words):
         return "empty"
-    return next(k for k in KINDS if _all_are(words.head(FEW), k) and _all_are(words, k))
+    return next(k for k in KINDS if _all_are(words.head(TRIED_FIRST), k) and _all_are(words, k))
 
 
 def _all_are(words: Any, kind: str) -> bool:

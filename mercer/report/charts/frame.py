@@ -1,4 +1,4 @@
-"""The frame of a chart: its size, its axes, and the element that holds it."""
+"""The frame of a chart, what is drawn inside it, and the card that holds it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import short
 from mercer.report.charts.scale import Scale
 from mercer.report.html import Markup, join, tag
-from mercer.report.wording import short
 
 LETTER = 7.2  # the width of a letter of an axis, at the size it has on a phone
 
@@ -114,6 +114,38 @@ def figure(key: str, heading: str, words: str, *parts: Any, class_: str = "") ->
     )
 
 
+def chart(
+    key: str,
+    heading: str,
+    words: str,
+    frame: Frame,
+    names: tuple[str, str],
+    marks: Any,
+    *below: Any,
+    summary: str | None = None,
+    class_: str = "",
+) -> Markup:
+    """Return a card with axes and marks; a screen reader says a summary, or the words."""
+    size, axes = (frame.width, frame.height), frame.axes(*names)
+    inside = drawing(key, size, words if summary is None else summary, axes, marks)
+    return figure(key, heading, words, inside, *below, class_=class_)
+
+
+def legend(entries: Sequence[tuple[str, str]]) -> Markup:
+    """Return what the colours mean: pairs of a class of the style sheet and a text."""
+    items = [tag("li", tag("i", class_=f"swatch {mark}"), label) for mark, label in entries]
+    return tag("ul", items, class_="legend")
+
+
+def colour_bar(low: str, colours: Sequence[str], high: str, class_: str = "") -> Markup:
+    """Return colours (classes of the style sheet) in order, with what stands at both ends."""
+    swatches = [tag("i", class_=colour) for colour in colours]
+    ramp = tag("span", swatches, class_="ramp", aria_hidden="true")
+    class_ = f"colour-bar {class_}".strip()
+    return tag("p", tag("span", low), ramp, tag("span", high), class_=class_)
+
+
+# ---------------------------------------------------------------- marks
 def path(x: Any, y: Any) -> str:
     """Return the line through points, as the attribute ``d``; gaps where a number is missing."""
     parts, pen = [], "M"
@@ -136,7 +168,65 @@ def thinned(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
-def legend(entries: Sequence[tuple[str, str]]) -> Markup:
-    """Return what the colours mean: pairs of a class of the style sheet and a text."""
-    items = [tag("li", tag("i", class_=f"swatch {mark}"), label) for mark, label in entries]
-    return tag("ul", items, class_="legend")
+def line(frame: Frame, x: Any, y: Any, class_: str, tip: str | None = None) -> Markup:
+    """Return a line through values."""
+    return tag("path", d=path(*frame.at(x, y)), class_=f"line {class_}", data_tip=tip)
+
+
+def band(frame: Frame, x: Any, low: Any, high: Any, class_: str) -> Markup:
+    """Return the area between two lines."""
+    there, back = path(*frame.at(x, low)), path(*frame.at(x[::-1], high[::-1]))
+    closed = there + back.replace("M", "L", 1) + "Z" if there and back else ""
+    return tag("path", d=closed, class_=f"band {class_}")
+
+
+def dots(frame: Frame, x: Any, y: Any, class_: str, tips: Sequence[str]) -> Markup:
+    """Return points: lines of length 0 with round ends, so that they keep their size."""
+    columns, rows = frame.at(x, y)
+    points = [
+        tag("path", d=f"M{dot(a)} {dot(b)}h0", data_tip=tip)
+        for a, b, tip in zip(columns, rows, tips, strict=True)
+        if np.isfinite(a + b)
+    ]
+    return tag("g", points, class_=f"dots {class_}")
+
+
+def whiskers(frame: Frame, x: Any, low: Any, high: Any, class_: str) -> Markup:
+    """Return vertical intervals."""
+    columns, bottoms = frame.at(x, low)
+    tops = frame.at(x, high)[1]
+    d = "".join(
+        f"M{dot(a)} {dot(b)}V{dot(c)}"
+        for a, b, c in zip(columns, bottoms, tops, strict=True)
+        if np.isfinite(a + b + c)
+    )
+    return tag("path", d=d, class_=f"whisker {class_}")
+
+
+def bars(frame: Frame, edges: Any, heights: Any, class_: str, tips: Sequence[str]) -> Markup:
+    """Return upright bars on the bottom of the frame, between edges."""
+    columns, tops = frame.across(frame.x.place(edges)), frame.down(frame.y.place(heights))
+    bottom = frame.height - frame.bottom
+    boxes = [
+        tag(
+            "rect",
+            x=dot(columns[i] + 0.5),
+            y=dot(tops[i]),
+            width=dot(max(columns[i + 1] - columns[i] - 1.0, 0.5)),
+            height=dot(max(bottom - tops[i], 0.0)),
+            data_tip=tip,
+        )
+        for i, tip in enumerate(tips)
+    ]
+    return tag("g", boxes, class_=f"bars {class_}")
+
+
+def guide(frame: Frame, x: Any, y: Any) -> Markup:
+    """Return a dashed line to compare with."""
+    return line(frame, x, y, "guide")
+
+
+def ring(x: float, y: float, radius: float = 9.0) -> Markup:
+    """Return a ring around a point of the drawing."""
+    place = {"cx": dot(x), "cy": dot(y), "r": dot(radius)}
+    return join(tag("circle", class_="halo", **place), tag("circle", class_="ring", **place))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mercer._words import NBSP
 from mercer.report.charts.scale import Linear, nice
 from mercer.report.html import Markup, tag
 from mercer.report.study import Estimate
-from mercer.report.wording import NBSP, distinct
+from mercer.report.wording import distinct
 
 REACH = 6.0  # intervals; a rival that is further away stands at the edge, as an arrow
 

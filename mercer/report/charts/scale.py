@@ -7,7 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.report.wording import distinct, short
+from mercer._words import short
+from mercer.cv_results import is_number
+from mercer.report.wording import distinct
 
 LARGEST = 1e300  # differences of larger numbers may overflow
 
@@ -111,20 +113,12 @@ def _marked(scale: Scale, values: np.ndarray) -> list[tuple[float, str]]:
 
 def parameter_scale(values: Any) -> Scale:
     """Return the scale of tried values: logarithmic, even, or names."""
-    if not numeric(values):
+    if not all(map(is_number, values)):
         return Bands(tuple(map(str, values)))
     numbers = np.asarray(values, dtype=float)
     if len(numbers) > 2 and numbers.min() > 0 and numbers.max() >= 20 * numbers.min():
         return Log.over(numbers)
     return Linear.over(numbers)
-
-
-def numeric(values: Any) -> bool:
-    """Tell whether all values are finite numbers."""
-    kinds = (int, float, np.integer, np.floating)
-    return all(isinstance(v, kinds) and not isinstance(v, bool) for v in values) and bool(
-        np.isfinite(np.asarray(values, dtype=float)).all()
-    )
 
 
 def extent(*values: Any) -> tuple[float, float]:

@@ -6,13 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.charts.frame import Frame, drawing, figure
-from mercer.report.charts.marks import bars, dots, guide, line, whiskers
+from mercer._words import called, count, fixed, percent
+from mercer.plot.records import Confusion, RocCurves
+from mercer.report.charts.frame import (
+    Frame,
+    bars,
+    chart,
+    dots,
+    figure,
+    guide,
+    legend,
+    line,
+    thinned,
+    whiskers,
+)  # fmt: skip
 from mercer.report.charts.scale import Linear
-from mercer.report.html import Markup, tag
-from mercer.report.page import card, scroller, stack, switch, table
-from mercer.report.sections.roc import RATES, roc
-from mercer.report.wording import called, count, percent
+from mercer.report.html import Markup, card, scroller, stack, switch, table, tag
 
 BOTH = 6  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this have smaller cells
@@ -20,6 +29,10 @@ UPRIGHT = 5  # from so many classes on the headings stand upright
 SHORT = 3  # unless the names of all of them have at most so many letters
 PARTS = 2  # tables beside each other, for the figures of many classes
 WIDTHS = ((20, "wide"), (WIDE, "large"), (BOTH, "broad"))  # what more classes than this need
+RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
+FRAME = Frame(RATES, RATES, height=360.0)
+CURVE_POINTS = 400  # of one curve; several share four times as many
+GRID = np.linspace(0.0, 1.0, 101)
 CELLS = (("counts", "Counts"), ("shares", "Row shares"))
 
 
@@ -48,14 +61,14 @@ def confusion(evaluation: Any) -> Markup:
     """Return which class was taken for which, as a table of tinted cells."""
     counts = np.asarray(evaluation.confusion)
     names = [called(label, 18) for label in evaluation.labels]
-    size = len(names)
+    shares, size = Confusion(counts, names).shares, len(names)
     kind = "both" if size <= BOTH else "one"
     upright = size >= UPRIGHT and max(map(len, names)) > SHORT
     class_ = f"confusion {kind}{' upright' * upright}{' dense' * (size > WIDE)}"
     head = tag(
         "tr", tag("td", "truth ↓", tag("br"), "taken for →"), [_heading(n, "col") for n in names]
     )
-    body = [_confusion_row(names, i, counts[i]) for i in range(size)]
+    body = [_row(names, i, counts[i], shares[i]) for i in range(size)]
     caption = tag("caption", "Rows by true class, columns by predicted class")
     inside = tag("table", caption, tag("thead", head), tag("tbody", body), class_=class_)
     right = percent(np.trace(counts) / counts.sum())
@@ -71,14 +84,12 @@ def _heading(name: str, scope: str) -> Markup:
     return tag("th", tag("span", name), scope=scope)
 
 
-def _confusion_row(names: list[str], i: int, counts: np.ndarray) -> Markup:
-    total = counts.sum()
-    shares = counts / total if total else np.zeros_like(counts)
-    cells = [_confusion_cell(names, i, j, counts[j], shares[j]) for j in range(len(counts))]
+def _row(names: list[str], i: int, counts: np.ndarray, shares: np.ndarray) -> Markup:
+    cells = [_cell(names, i, j, counts[j], shares[j]) for j in range(len(names))]
     return tag("tr", _heading(names[i], "row"), cells)
 
 
-def _confusion_cell(names: list[str], i: int, j: int, n: float, share: float) -> Markup:
+def _cell(names: list[str], i: int, j: int, n: float, share: float) -> Markup:
     tip = f"{names[i]} taken for {names[j]}\n{count(n, 'row')}\n{percent(share)} of {names[i]}"
     kind = ("right" if i == j else "wrong") if n else "none"
     return tag(
@@ -90,6 +101,69 @@ def _confusion_cell(names: list[str], i: int, j: int, n: float, share: float) ->
         style=f"--share:{np.sqrt(share):.2f}" if n else None,
         data_tip=tip,
     )
+
+
+# ---------------------------------------------------------------- ROC curves
+def roc(evaluation: Any) -> Markup:
+    """Return the ROC curve of the positive class, or of each class against the rest."""
+    of = RocCurves.of_evaluation(evaluation)
+    return _of_many(of) if evaluation.positive is None else _of_one(of)
+
+
+def _picture(words: str, summary: str, curves: Any, *below: Any) -> Markup:
+    names = ("false positive rate", "true positive rate")
+    marks = guide(FRAME, [0, 1], [0, 1]), curves
+    return chart("roc", "ROC", words, FRAME, names, marks, *below, summary=summary)
+
+
+def _of_one(of: RocCurves) -> Markup:
+    (label,), (curve,), area = of.labels, of.curves, fixed(of.areas[0])
+    words = f"Class {called(label)} against the rest: area under the curve {area}."
+    few, more = curve.height(np.array([0.05, 0.2]))
+    summary = f"{words} At 5 and 20 % false alarms {percent(few)} and {percent(more)} are found."
+    drawn = line(FRAME, *thin(curve, CURVE_POINTS), "model", f"area {area}")
+    return _picture(words, summary, drawn)
+
+
+def _of_many(of: RocCurves) -> Markup:
+    """Return thin lines for the classes, and their mean."""
+    if not len(of.known):
+        words = "No class has both rows of its own and rows of others."
+        return _picture(words, words, None)
+    names, areas = [called(label) for label in of.labels], [fixed(area) for area in of.areas]
+    mean, worst = fixed(np.mean(of.areas[of.known])), of.worst
+    words = (
+        f"Each class against the rest: mean area {mean}; "
+        f"worst is {names[worst]} with {areas[worst]}."
+    )
+    most = max(30, CURVE_POINTS * 4 // len(names))
+    lines = [
+        line(FRAME, *thin(of.curves[i], most), f"class k{i}{' pick' * bool(i == worst)}",
+             f"{names[i]}\narea {areas[i]}")
+        for i in of.known
+    ]  # fmt: skip
+    lines.append(line(FRAME, GRID, of.mean(GRID), "model", f"mean of {len(of.known)} classes"))
+    marks = legend([("model", "mean"), ("pick", "picked"), ("class", "others")])
+    picker = _picker(of, [f"{n}, area {area}" for n, area in zip(names, areas, strict=True)])
+    return _picture(words, words, tag("g", lines), marks, picker)
+
+
+def _picker(of: RocCurves, texts: list[str]) -> Markup:
+    options = [tag("option", texts[i], value=i, selected=bool(i == of.worst)) for i in of.known]
+    choice = tag("select", options, id="roc-pick")
+    return tag("label", "Pick a class ", choice, class_="picker needs-script")
+
+
+def thin(curve: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return points of a curve at even steps along its length."""
+    x, y = np.asarray(curve.fpr), np.asarray(curve.tpr)
+    if not np.isfinite(x + y).all():
+        return x[:0], y[:0]
+    along = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
+    steps = np.linspace(0.0, along[-1], most)
+    kept = np.unique(np.searchsorted(along, steps[:-1])) if len(x) > most else thinned(len(x), most)
+    kept = np.union1d(kept, [0, len(x) - 1])
+    return x[kept], y[kept]
 
 
 # ---------------------------------------------------------------- calibration
@@ -104,18 +178,22 @@ def calibration(evaluation: Any) -> Markup:
         f"said {percent(a)}, came true {percent(b)}\n{count(c, 'row')}"
         for a, b, c in zip(said, seen, n, strict=True)
     ]
-    upper = drawing(
-        "calibration",
-        (frame.width, frame.height),
-        "In steps of the probability: " + "; ".join(t.replace("\n", ", ") for t in tips) + ".",
-        frame.axes("probability said", "share that came true"),
+    summary = "; ".join(t.replace("\n", ", ") for t in tips)
+    marks = (
         guide(frame, [0, 1], [0, 1]),
         whiskers(frame, said, low, high, "model"),
         line(frame, said, seen, "model"),
         dots(frame, said, seen, "model large", tips),
     )
-    return figure(
-        "calibration", "Calibration", _calibration_words(evaluation), upper, _counts(frame, bins)
+    return chart(
+        "calibration",
+        "Calibration",
+        _calibration_words(evaluation),
+        frame,
+        ("probability said", "share that came true"),
+        marks,
+        _counts(frame, bins),
+        summary=f"In steps of the probability: {summary}.",
     )
 
 

@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.charts.frame import dot, drawing, thinned
+from mercer._words import count, sentence, short
+from mercer.report.charts.frame import colour_bar, dot, drawing, thinned
 from mercer.report.charts.scale import Linear
-from mercer.report.html import Markup, data, tag
-from mercer.report.page import switch
+from mercer.report.html import Markup, data, switch, tag
 from mercer.report.sections.groups import Groups, by_error, by_label
 from mercer.report.study import Cloud
-from mercer.report.wording import count, sentence, short
 
 MOST_POINTS = 2000
 FIELDS = 14  # of a row, in its card
 FIRST = ("row", "truth", "actual", "predicted")
 SIZE = (1000.0, 640.0)
 VIEWS = (("label", "Colour by label"), ("error", "Colour by error"))
+HINT = (
+    "Point at a row or tap it to see its values. With the keyboard: Tab to the map, then the "
+    "arrow keys go from row to row."
+)
 NAMED = 12  # so many classes have their name written on the map
 
 
@@ -37,17 +40,10 @@ def data_map(cloud: Cloud | None) -> Markup | None:
         _legend(label, "by-label") if label else None,
         _legend(error, "by-error") if error else None,
         _plane(cloud, label, error),
-        tag("p", _hint(), class_="needs-script hint", id="map-hint"),
+        tag("p", HINT, class_="needs-script hint", id="map-hint"),
         data("map-rows", _rows(cloud.rows, label)),
         class_="card map" + (" no-label" if label is None else ""),
         id="map",
-    )
-
-
-def _hint() -> str:
-    return (
-        "Point at a row or tap it to see its values. With the keyboard: Tab to the map, then the "
-        "arrow keys go from row to row."
     )
 
 
@@ -155,23 +151,20 @@ def _summary(cloud: Cloud, kinds: Sequence[Groups]) -> str:
 # ---------------------------------------------------------------- what the colours mean
 def _legend(groups: Groups, class_: str) -> Markup:
     if groups.style in "qd":
-        return _ramp(groups, class_)
-    draw = _toggle if groups.style == "l" else _entry
+        colours = [f"{groups.style}{k}" for k in range(len(groups.names))]
+        return colour_bar(groups.names[0], colours, groups.names[-1], class_)
     entries = zip(range(len(groups.names)), groups.names, groups.sizes, strict=True)
-    return tag("ul", [draw(groups.style, *entry) for entry in entries], class_=f"legend {class_}")
-
-
-def _toggle(style: str, k: int, name: str, size: int) -> Markup:
-    box = tag("input", type="checkbox", checked=True, data_group=k, class_=f"{style}{k}")
-    return tag("li", tag("label", box, _swatch(style, k), _name(name), _size(size)))
+    items = [_entry(groups.style, *entry) for entry in entries]
+    return tag("ul", items, class_=f"legend {class_}")
 
 
 def _entry(style: str, k: int, name: str, size: int) -> Markup:
-    return tag("li", _swatch(style, k), _name(name), _size(size))
-
-
-def _name(name: str) -> Markup:
-    return tag("span", short(name, 28))
+    """Return a colour, its name and how many rows have it; classes can be switched off."""
+    told = tag("span", short(name, 28)), tag("span", f" {size:,}", class_="size")
+    if style != "l":
+        return tag("li", _swatch(style, k), *told)
+    box = tag("input", type="checkbox", checked=True, data_group=k, class_=f"{style}{k}")
+    return tag("li", tag("label", box, _swatch(style, k), *told))
 
 
 def _swatch(style: str, k: int) -> Markup:
@@ -182,21 +175,6 @@ def _swatch(style: str, k: int) -> Markup:
         class_="key",
         viewBox="0 0 16 16",
         aria_hidden="true",
-    )
-
-
-def _size(size: int) -> Markup:
-    return tag("span", f" {size:,}", class_="size")
-
-
-def _ramp(groups: Groups, class_: str) -> Markup:
-    swatches = [tag("i", class_=f"{groups.style}{k}") for k in range(len(groups.names))]
-    return tag(
-        "p",
-        tag("span", groups.names[0]),
-        tag("span", swatches, class_="ramp", aria_hidden="true"),
-        tag("span", groups.names[-1]),
-        class_=f"colour-bar {class_}",
     )
 
 

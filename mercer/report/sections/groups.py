@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.wording import called, count, number, short
+from mercer._words import called, count, number, short
 
 MOST_GROUPS = 20  # colours of the style sheet, half of them with square points
 STEPS = 9

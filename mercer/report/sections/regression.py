@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.charts.frame import Frame, drawing, figure, thinned
-from mercer.report.charts.marks import bars, dots, guide, line
+from mercer._words import count, number, percent
+from mercer.report.charts.frame import Frame, bars, chart, dots, guide, line, thinned
 from mercer.report.charts.scale import LARGEST, Linear, nice
-from mercer.report.html import Markup
-from mercer.report.page import card, table
-from mercer.report.wording import count, number, percent
+from mercer.report.html import Markup, card, table
 
 MOST_POINTS = 1000
 BINS = (12, 60)  # at least and at most, for the spread of the residuals
@@ -47,13 +45,9 @@ def predicted(prediction: Any, truth: Any, tips: Any, evaluation: Any) -> Markup
         f"{count(len(truth), 'row')}; R² {number(evaluation.r2, 3)}, "
         f"mean absolute error {number(evaluation.mae, 3)}."
     )
-    parts = (
-        frame.axes("predicted", "actual"),
-        guide(frame, ends, ends),
-        dots(frame, prediction, truth, "model", tips),
-    )
-    inside = drawing("predicted", (frame.width, frame.height), summary, *parts)
-    return figure("predicted", "Predicted and actual", words, inside)
+    marks = guide(frame, ends, ends), dots(frame, prediction, truth, "model", tips)
+    named = ("predicted", "Predicted and actual", words, frame, ("predicted", "actual"))
+    return chart(*named, marks, summary=summary)
 
 
 def residuals(prediction: Any, residual: Any, tips: Any) -> Markup:
@@ -65,14 +59,13 @@ def residuals(prediction: Any, residual: Any, tips: Any) -> Markup:
     summary = (
         f"{count(len(residual), 'row')}; half of the residuals lie between {_middle(residual)}."
     )
-    parts = (
-        frame.axes("predicted", "residual"),
+    marks = (
         guide(frame, [scale.low, scale.high], [0.0, 0.0]),
         dots(frame, prediction, residual, "model", tips),
         line(frame, x, y, "second"),
     )
-    inside = drawing("residuals", (frame.width, frame.height), summary, *parts)
-    return figure("residuals", "Residuals", words, inside)
+    names = ("predicted", "residual")
+    return chart("residuals", "Residuals", words, frame, names, marks, summary=summary)
 
 
 def running_mean(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,13 +85,11 @@ def histogram(residual: np.ndarray) -> Markup:
         for a, b, n in zip(edges[:-1], edges[1:], heights, strict=True)
     ]
     words = f"Half of the residuals lie between {_middle(residual)}."
-    parts = (
-        frame.axes("residual", "rows"),
+    marks = (
         bars(frame, edges, heights, "model", tips),
         guide(frame, [0.0, 0.0], [0.0, top]) if edges[0] < 0 < edges[-1] else None,
     )
-    inside = drawing("spread", (frame.width, frame.height), words, *parts)
-    return figure("spread", "Spread of the residuals", words, inside)
+    return chart("spread", "Spread of the residuals", words, frame, ("residual", "rows"), marks)
 
 
 def quantiles(evaluation: Any) -> Markup:

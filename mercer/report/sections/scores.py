@@ -1,4 +1,4 @@
-"""Score cards: a value, its interval, and whether rivals can be told apart from it."""
+"""Scores with their intervals: beside those of rivals, and what they lose without a column."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer.report.charts.intervals import axis_around, axis_strip, strip
+from mercer._words import NBSP, capital, count, fixed, number, percent, sentence, short
+from mercer.report.charts.intervals import axis_around, axis_over, axis_strip, bar_strip, strip
 from mercer.report.charts.scale import Linear
-from mercer.report.html import Markup, tag
-from mercer.report.study import Estimate, Score, Study
-from mercer.report.wording import NBSP, capital, count, fixed, number, percent, sentence
+from mercer.report.html import Markup, card, tag
+from mercer.report.study import Estimate, Importance, Score, Study
+from mercer.report.wording import aligned
 
 MODEL = "this model"
+SHOWN_COLUMNS = 25  # the others are folded away
 
 
 def cards(scores: Sequence[Score]) -> Markup:
@@ -36,7 +38,7 @@ def verdict(study: Study) -> str:
 
 def told(score: Score, value: float) -> str:
     """Return a value of a score as it is read: shares in per cent."""
-    return percent(value) if is_share(score) else fixed(value)
+    return percent(value) if score.unit == "share" else fixed(value)
 
 
 def interval(score: Score, estimate: Estimate) -> str:
@@ -45,11 +47,6 @@ def interval(score: Score, estimate: Estimate) -> str:
     if not np.isfinite([low, high]).all() or low == high:
         return ""
     return f"95{NBSP}% interval {told(score, low)} to {told(score, high)}"
-
-
-def is_share(score: Score) -> bool:
-    """Tell whether a score is read in per cent."""
-    return score.unit == "share"
 
 
 def comparison(score: Score) -> str:
@@ -71,9 +68,17 @@ def comparison(score: Score) -> str:
 
 def _apart(score: Score, rival: str) -> bool:
     lead = score.leads.get(rival)
-    if lead is None:
-        return not _overlap(score.model, score.rivals[rival])
-    return bool(lead.low > 0.0 or lead.high < 0.0)
+    if lead is not None:
+        return bool(lead.low > 0.0 or lead.high < 0.0)
+    (low, high), (other_low, other_high) = map(_ends, (score.model, score.rivals[rival]))
+    return bool(high < other_low or other_high < low)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    """Return an interval; an unknown end counts as the value itself."""
+    low = estimate.low if np.isfinite(estimate.low) else estimate.value
+    high = estimate.high if np.isfinite(estimate.high) else estimate.value
+    return low, high
 
 
 def named(rival: str) -> str:
@@ -82,38 +87,21 @@ def named(rival: str) -> str:
 
 
 def _gap(score: Score, gap: float) -> str:
-    return f"{100 * gap:.1f} points" if is_share(score) else number(gap, 3)
-
-
-def _overlap(one: Estimate, other: Estimate) -> bool:
-    """Tell whether intervals share a point; an unknown end counts as the value itself."""
-    low, high = _ends(one)
-    other_low, other_high = _ends(other)
-    return bool(low <= other_high and other_low <= high)
-
-
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    low = estimate.low if np.isfinite(estimate.low) else estimate.value
-    high = estimate.high if np.isfinite(estimate.high) else estimate.value
-    return low, high
+    return f"{100 * gap:.1f} points" if score.unit == "share" else number(gap, 3)
 
 
 def _card(score: Score) -> Markup:
     against = comparison(score)
-    return tag(
-        "article",
-        tag("h3", capital(score.name)),
+    mood = f"against {against.split()[0]}" if against else None
+    return card(
+        capital(score.name),
         tag("p", told(score, score.model.value), class_="figure"),
         tag("p", interval(score, score.model), class_="between"),
         tag("p", capital(score.meaning), class_="meaning"),
         _contest(score),
-        tag("p", sentence(against), class_=_mood(against)) if against else None,
-        class_="card score",
+        tag("p", sentence(against), class_=mood) if against else None,
+        class_="score",
     )
-
-
-def _mood(against: str) -> str:
-    return f"against {against.split()[0]}"
 
 
 def _contest(score: Score) -> Markup:
@@ -121,28 +109,25 @@ def _contest(score: Score) -> Markup:
     axis = axis_around(score.model, list(score.rivals.values()))
     rows = [_row(score, axis, MODEL, score.model, "model")]
     rows += [_row(score, axis, name, e, "rival") for name, e in score.rivals.items()]
-    return tag(
-        "ul",
-        rows,
-        tag("li", axis_strip(axis, is_share(score)), aria_hidden="true"),
-        class_="contest",
-    )
+    return _lines(rows, axis_strip(axis, score.unit == "share"), "contest")
 
 
 def _row(score: Score, axis: Linear, name: str, e: Estimate, class_: str) -> Markup:
-    between = interval(score, e)
-    tip = "\n".join(filter(None, (name, told(score, e.value), between, _lead(score, name))))
-    return tag(
-        "li",
-        tag("span", name, class_="name"),
-        tag(
-            "span",
-            told(score, e.value),
-            tag("span", f", {between}", class_="hidden") if between else None,
-        ),
-        strip(axis, e, class_, zero=score.model.value, tip=tip),
-        class_=class_,
-    )
+    value, between = told(score, e.value), interval(score, e)
+    tip = "\n".join(filter(None, (name, value, between, _lead(score, name))))
+    picture = strip(axis, e, class_, zero=score.model.value, tip=tip)
+    return _line(name, value, between, picture, class_)
+
+
+def _lines(rows: Sequence[Markup], numbers: Markup, class_: str) -> Markup:
+    return tag("ul", rows, tag("li", numbers, aria_hidden="true"), class_=class_)
+
+
+def _line(name: str, value: str, between: str, picture: Markup, class_: str | None) -> Markup:
+    """Return a name, a value and its interval; the interval is seen in the picture."""
+    hidden = tag("span", f", {between}", class_="hidden") if between else None
+    named = tag("span", name, class_="name")
+    return tag("li", named, tag("span", value, hidden), picture, class_=class_)
 
 
 def _lead(score: Score, rival: str) -> str:
@@ -157,3 +142,33 @@ def _lead(score: Score, rival: str) -> str:
 def _signed(score: Score, gap: float) -> str:
     sign = "+" if gap > 0 else "−" if gap < 0 else ""
     return f"{sign}{_gap(score, abs(gap))}"
+
+
+# ---------------------------------------------------------------- columns
+def columns(importances: Sequence[Importance], words: str) -> Markup | None:
+    """Return what the score loses when a column is shuffled, the most important column first."""
+    if not importances:
+        return None
+    order = sorted(importances, key=lambda one: -np.nan_to_num(one.drop.value, nan=-np.inf))
+    axis = axis_over([one.drop for one in order], 0.0)
+    texts = aligned([one.drop.value for one in order])
+    rows = [_importance(one, text, axis) for one, text in zip(order, texts, strict=True)]
+    shown, more = (
+        _lines(part, axis_strip(axis), "contest importance")
+        for part in (rows[:SHOWN_COLUMNS], rows[SHOWN_COLUMNS:])
+    )
+    fold = tag("summary", count(len(rows) - SHOWN_COLUMNS, "more column"))
+    return card(
+        "What the score loses without a column",
+        tag("p", sentence(words)) if words else None,
+        shown,
+        tag("details", fold, more) if len(rows) > SHOWN_COLUMNS else None,
+    )
+
+
+def _importance(one: Importance, text: str, axis: Linear) -> Markup:
+    drop = one.drop
+    between = f"95{NBSP}% interval {number(drop.low, 3)} to {number(drop.high, 3)}"
+    tip = f"{one.column}\nthe score falls by {number(drop.value, 3)}\n{between}"
+    quiet = "quiet" if drop.low <= 0.0 <= drop.high else None
+    return _line(short(one.column, 60), text, between, bar_strip(axis, drop, tip), quiet)

@@ -1,0 +1,135 @@
+"""``mercer evaluate`` and ``mercer info``: how good a saved model is on other rows, what it is."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+
+from mercer._words import count, fixed, last_part, setting
+from mercer.assess import evaluate as assess
+from mercer.cli.errors import MODEL, CommandError
+from mercer.cli.files import predicted, read_model, read_with_target, said_in_one_line, writable
+from mercer.cli.problem import Problem, as_problem
+from mercer.cli.recipes import RECIPES
+from mercer.cli.screen import Screen, interval
+from mercer.io import inspect
+from mercer.report import write_report
+
+SCORES = (
+    *("accuracy", "uar", "auc", "confusion", "recall", "precision", "f1", "labels", "brier"),
+    *("r2", "rmse", "mae"),
+)
+
+
+def evaluate(
+    model_file: Path, data: Path, target: str | None, report: Path | None, screen: Screen
+) -> int:
+    """Run the command; return its exit code."""
+    report = writable(report, "--report")
+    model, manifest = read_model(model_file)
+    about = manifest.get("about") or {}
+    if not hasattr(model, "predict"):
+        raise CommandError(f"{model_file.name} does not predict: nothing to evaluate", MODEL)
+    known = read_with_target(data, target or about.get("target"))
+    problem = as_problem(known, about.get("task", "auto"))
+    for note in problem.notes:
+        screen.note(note)
+    if data.resolve() == Path(about.get("data", "")).resolve():
+        screen.note("the model has learned from rows of this file: new rows may be harder")
+    y = problem.y if problem.task == "regress" else _like(model, problem.y)
+    result = _judged(model, problem, y, data, screen)
+    if screen.talks:
+        screen.console.print(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
+        print(result)
+    if screen.talks and problem.task == "regress":
+        screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
+    if report is not None:
+        given = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
+        write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **given)
+        screen.say("report", f"{report}  (open it in a browser)")
+    screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
+    return 0
+
+
+def _like(model: Any, y: Any) -> Any:
+    """Return labels of the type that the model was fitted to."""
+    classes = getattr(model, "classes_", y)
+    return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
+
+
+def _judged(model: Any, problem: Problem, y: np.ndarray, data: Path, screen: Screen) -> Any:
+    """Compare; rows of a class that the model has never seen count as mistakes."""
+    prediction = predicted(model, problem.X, data)
+    if problem.task == "regress":
+        return assess(y, prediction)
+    unknown = ~np.isin(y, model.classes_)
+    if unknown.any():
+        names = ", ".join(map(str, np.unique(y[unknown])[:3]))
+        rows = count(int(unknown.sum()), "row")
+        screen.note(f"{rows} of classes that the model has never seen ({names}): mistakes, all")
+        return assess(y, prediction, labels=np.union1d(model.classes_, y))
+    return assess(y, prediction, scores=_scores(model, problem.X), labels=model.classes_)
+
+
+def _scores(model: Any, X: Any) -> Any:
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            return getattr(model, method)(X)
+    return None
+
+
+def _plain(result: Any) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in SCORES if hasattr(result, name)}
+
+
+# ---------------------------------------------------------------- info
+def info(model_file: Path, screen: Screen) -> int:
+    """Run the command; return its exit code."""
+    with said_in_one_line():
+        manifest = inspect(model_file)
+    for name, text in _lines(manifest):
+        screen.say(name, text)
+    screen.result(manifest)
+    return 0
+
+
+def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    about = manifest.get("about") or {}
+    yield "model", _what(manifest, about)
+    for name in ("target", "task", "data", "command"):
+        if about.get(name):
+            yield name, str(about[name])
+    if about.get("classes"):
+        yield "classes", ", ".join(map(str, about["classes"]))
+    if about.get("parameters"):
+        tuned = about["parameters"].items()
+        yield "tuned", ", ".join(f"{last_part(k)} = {setting(v)}" for k, v in tuned)
+    for name, estimate in about.get("scores", {}).get("model", {}).items():
+        if estimate:
+            yield name, _score(estimate)
+    if about.get("proof"):
+        yield "proof", about["proof"]["sentence"]
+    if about.get("columns"):
+        yield "columns", ", ".join(about["columns"])
+    libraries = ("mercer", "scikit-learn", "numpy")
+    yield "made with", ", ".join(f"{name} {manifest[name]}" for name in libraries)
+
+
+def _what(manifest: dict[str, Any], about: dict[str, Any]) -> str:
+    """Return the model in words if mercer fit made it, else the classes it consists of."""
+    recipe = RECIPES.get(about.get("task", ""), {}).get(about.get("model", ""))
+    if recipe is not None:
+        rows = f", learned from {count(about['learned_rows'], 'row')}"
+        return f"{about['model']}: {recipe.words}{rows}"
+    names = dict.fromkeys(path.split(".")[-1] for path in manifest["classes"])
+    return f"{manifest['model']} of {', '.join(names)}"
+
+
+def _score(estimate: dict[str, float]) -> str:
+    return f"{fixed(estimate['value'])}  ({interval(estimate)})"

@@ -1,0 +1,221 @@
+"""Feed-forward networks that predict classes or numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._docstrings import described
+from mercer._estimator import FLOATS, WEIGHTED, class_codes
+from mercer.nets._base import SHARED, NetEstimator, TrainingRows
+from mercer.nets.inputs import Units
+from mercer.nets.network import Layers, outputs_of
+
+UNBATCHED = 100  # rows of which solver="auto" makes no batches
+CONSTANT = 1e-6  # unit of a target that does not vary, relative to its size
+
+
+class NetPredictor(NetEstimator):
+    """A network with an output for each class or target."""
+
+    _parameter_constraints = {
+        **NetEstimator._parameter_constraints,
+        "standardize": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        hidden: Any = (100,),
+        *,
+        activation: str = "relu",
+        lam: float = 1e-4,
+        solver: str = "auto",
+        learning_rate: float = 1e-3,
+        momentum: float = 0.9,
+        batch_size: int = 200,
+        max_epochs: int = 200,
+        early_stopping: bool = False,
+        patience: int = 10,
+        validation: float = 0.1,
+        standardize: bool = True,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        time_limit: float | None = None,
+    ):
+        self.hidden = hidden
+        self.activation = activation
+        self.lam = lam
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.validation = validation
+        self.standardize = standardize
+        self.tol = tol
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    def _is_quickly_solved(self, n: int, layers: Layers) -> bool:
+        # at the bottom of its valley a network with more parameters than rows has learnt the noise;
+        # batches, given up after max_epochs, do not get there
+        has_no_excess = n <= UNBATCHED or layers.n_parameters <= n or len(layers.sizes) == 2
+        return has_no_excess and super()._is_quickly_solved(n, layers)
+
+    def _fit_table(self, X: Any, y: Any, **checks: Any) -> Any:
+        self._validate_params()
+        self._hidden_sizes()
+        return validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", **checks)
+
+    def _new_table(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS, order="C")
+
+    def _units(self, X: Any, weight: np.ndarray) -> Units:
+        return Units.of_columns(X, weight) if self.standardize else Units.none(X.shape[1])
+
+    def _layers(self, n_inputs: int, n_outputs: int) -> Layers:
+        hidden = self._hidden_sizes()
+        activations = (*(self.activation for _ in hidden), "linear")
+        return Layers((n_inputs, *hidden, n_outputs), activations)
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        """Return what the last layer says of checked rows, in float64."""
+        activations = (*(self.activation for _ in self.coefs_[1:]), "linear")
+        return outputs_of(X, self.coefs_, self.intercepts_, activations)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@described(SHARED)
+class MLPClassifier(ClassifierMixin, NetPredictor):
+    """A feed-forward network with softmax outputs: p(x) = softmax(h W + b), h = σ(… σ(x W₁ + b₁)).
+
+    The weights minimise the mean cross-entropy −log p_y(x) plus ½ λ Σ‖W_l‖², by backpropagation.
+
+    Parameters
+    ----------
+    hidden : int or sequence of int, default=(100,)
+        Sizes of the hidden layers; () is logistic regression.
+    [hidden layers]
+    [training]
+    standardize : bool, default=True
+        Whether the network is trained on columns of mean 0 and variance 1; ``coefs_`` are for
+        the columns as they are in any case. Sparse rows stay sparse.
+    [end]
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels.
+    [fitted]
+
+    Examples
+    --------
+    >>> from mercer import MLPClassifier
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["no", "yes", "yes", "no"]
+    >>> model = MLPClassifier(8, activation="tanh", random_state=0).fit(X, y)
+    >>> model.predict(X).tolist()
+    ['no', 'yes', 'yes', 'no']
+    >>> model.certificate_.ok
+    True
+    """
+
+    _loss = "softmax"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPClassifier:
+        """Train the network on rows X with labels y."""
+        X, y = self._fit_table(X, y)
+        X, y, weight = self._distinct(X, y, sample_weight)
+        self.classes_, codes = class_codes(y, among=WEIGHTED)
+        sample = TrainingRows(X, codes, weight, self._units(X, weight))
+        layers = self._layers(X.shape[1], len(self.classes_))
+        self._accept(self._fit_network(sample, layers))
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return what goes into the softmax, (m, k); of two classes the difference, (m,)."""
+        G = self._outputs(self._new_table(X))
+        return G[:, 1] - G[:, 0] if len(self.classes_) == 2 else G
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes, shape (m, k)."""
+        X = self._new_table(X)
+        return softmax(self._outputs(X), axis=1).astype(X.dtype, copy=False)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        codes = self._outputs(self._new_table(X)).argmax(axis=1)
+        return self.classes_[codes]
+
+
+@described(SHARED)
+class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
+    """A feed-forward network with linear outputs: f(x) = h W + b, h = σ(… σ(x W₁ + b₁)).
+
+    The weights minimise the mean of ½‖f(x) − y‖² plus ½ λ Σ‖W_l‖², by backpropagation.
+
+    Parameters
+    ----------
+    hidden : int or sequence of int, default=(100,)
+        Sizes of the hidden layers; () is ridge regression.
+    [hidden layers]
+    [training]
+    standardize : bool, default=True
+        Whether the network is trained on columns of mean 0 and variance 1 (so is y); ``coefs_`` are
+        for the columns as they are in any case. Sparse rows stay sparse.
+    [end]
+
+    Attributes
+    ----------
+    [fitted]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import MLPRegressor
+    >>> X = np.linspace(-3, 3, 60)[:, None]
+    >>> model = MLPRegressor(20, activation="tanh", random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99), model.certificate_.ok
+    (True, True)
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPRegressor:
+        """Train the network on rows X with targets y, of shape (n,) or (n, t)."""
+        X, y = self._fit_table(X, y, multi_output=True, y_numeric=True)
+        X, y, weight = self._distinct(X, np.asarray(y, dtype=np.float64), sample_weight)
+        self._one_target = y.ndim == 1
+        T = y[:, None] if y.ndim == 1 else y
+        units_out = self._units_out(T, weight)
+        T = units_out.apply(T, np.float64)
+        sample = TrainingRows(X, T, weight, self._units(X, weight), units_out)
+        self._accept(self._fit_network(sample, self._layers(X.shape[1], T.shape[1])))
+        return self
+
+    def _units_out(self, T: np.ndarray, weight: np.ndarray) -> Units:
+        if not self.standardize:
+            return Units.none(T.shape[1])
+        mean, unit = Units.of_columns(T, weight)
+        # a constant target has no unit of its own: what remains of it after the fit is small
+        is_constant = T.max(axis=0) == T.min(axis=0)
+        small = CONSTANT * np.where(mean == 0.0, 1.0, np.abs(mean))
+        return Units(mean, np.where(is_constant, small, unit))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the targets of new rows, shape (m,) or (m, t) as in the training."""
+        X = self._new_table(X)
+        values = self._outputs(X).astype(X.dtype, copy=False)
+        return values[:, 0] if self._one_target else values

@@ -1,0 +1,148 @@
+"""Sections without a picture: what was done, rows worth a look, what is proved and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mercer._words import capital, count, sentence, short
+from mercer.report.html import Markup, card, join, stack, table, tag
+from mercer.report.study import Case, CaseTable, Proof
+
+OPEN_SENTENCES = 3  # of a part of what was done; the others are folded away
+MOST_COLUMNS = 12  # of the values of a row
+OWN_CELLS = ("truth", "prediction", "confidence")
+ROOMY_COLUMNS = 3  # so many columns have room for long texts
+
+
+# ---------------------------------------------------------------- what was done
+def what_was_done(words: Mapping[str, Sequence[str]], left_out: Mapping[str, str]) -> Markup | None:
+    """Return sentences under each heading, with what was left out and why."""
+    parts = [_part(heading, list(map(sentence, told))) for heading, told in words.items()]
+    reasons = [join(tag("b", f"{name}: "), sentence(reason)) for name, reason in left_out.items()]
+    parts += [_part("What is not here", reasons)] if reasons else []
+    if not parts:
+        return None
+    heading = tag("summary", tag("h2", "What was done"))
+    return tag("details", heading, tag("div", parts), class_="done", open=True)
+
+
+def _part(heading: str, told: Sequence[str]) -> Markup:
+    # a fold that hides a single sentence takes as much room as the sentence
+    n = OPEN_SENTENCES if len(told) > OPEN_SENTENCES + 1 else len(told)
+    more = tag("details", tag("summary", count(len(told) - n, "more", "more")), _list(told[n:]))
+    title = tag("h3", heading) if heading else None
+    return tag("div", title, _list(told[:n]), more if n < len(told) else None)
+
+
+def _list(told: Sequence[str]) -> Markup:
+    return tag("ul", [tag("li", one) for one in told])
+
+
+# ---------------------------------------------------------------- rows worth a look
+def case_tables(tables: Sequence[CaseTable]) -> Markup | None:
+    """Return one card a table."""
+    filled = [one for one in tables if one.cases]
+    return stack(*map(_cases, filled)) if filled else None
+
+
+def _cases(one: CaseTable) -> Markup:
+    names = list(dict.fromkeys(name for case in one.cases for name in case.values))
+    shown = names[:MOST_COLUMNS]
+    cut = f" The first {MOST_COLUMNS} of {len(names)} columns are shown."
+    own = [name for name in OWN_CELLS if any(getattr(case, name) for case in one.cases)]
+    head = ["row", *(one.measure if name == "confidence" else name for name in own)]
+    # a text that stands alone may take several lines
+    kind, length = ("value", 40) if len(shown) > ROOMY_COLUMNS else ("value text", 200)
+    return card(
+        capital(one.heading),
+        tag("p", sentence(one.words) + (cut if len(names) > len(shown) else "")),
+        table(
+            [*head, *map(short, shown)],
+            [_case(case, own, shown, length) for case in one.cases],
+            one.heading,
+            "cases",
+            [*own, *[kind] * len(shown)],
+        ),
+    )
+
+
+def _case(case: Case, own: Sequence[str], shown: Sequence[str], length: int) -> list[str]:
+    told = {
+        "truth": short(case.truth),
+        "prediction": join(_mark(case), short(case.prediction)),
+        "confidence": case.confidence,
+    }
+    values = (short(case.values.get(name, ""), length) for name in shown)
+    return [f"{case.row:,}", *(told[name] for name in own), *values]
+
+
+def _mark(case: Case) -> Markup | None:
+    if case.right is None:
+        return None
+    sign, word = ("✓", "right") if case.right else ("✗", "wrong")
+    hidden = tag("span", f"{word}: ", class_="hidden")
+    return join(tag("span", sign, class_=f"mark {word}", aria_hidden="true"), hidden)
+
+
+# ---------------------------------------------------------------- proof
+def proof_panel(proof: Proof | None, environment: Mapping[str, str], command: str) -> Markup:
+    """Return the sentence, all figures, the environment and the command."""
+    rows = proof.rows if proof else ()
+    return tag(
+        "div",
+        _claim(proof) if proof else None,
+        _pairs("Figures of the proof", rows, "Figures of the proof"),
+        _pairs("Where it was computed", environment.items(), "Environment"),
+        _command(command) if command else None,
+        class_="grid pairs-of-two",
+    )
+
+
+def badge(proof: Proof) -> Markup:
+    """Return the proof in a line, for the head of the page."""
+    state, sign, word = _state(proof)
+    return tag(
+        "p",
+        tag("a", tag("b", sign, f" {word}"), href="#proof"),
+        tag("span", _plain(proof.sentence)),
+        class_=f"badge {state}",
+    )
+
+
+def _claim(proof: Proof) -> Markup:
+    state, sign, word = _state(proof)
+    return tag(
+        "article",
+        tag("span", sign, class_="seal", aria_hidden="true"),
+        tag("div", tag("h3", word), tag("p", _plain(proof.sentence), class_="sentence")),
+        class_=f"card wide claim {state}",
+    )
+
+
+def _state(proof: Proof) -> tuple[str, str, str]:
+    """Return the class of the style sheet, a sign and words."""
+    return ("ok", "✓", "Proved") if proof.ok else ("open", "!", "Not proved")
+
+
+def _plain(claim: str) -> str:
+    """Return the sentence without the words that the badge has said already."""
+    return sentence(claim.removeprefix("not proved: "))
+
+
+def _pairs(heading: str, rows: Iterable[tuple[str, str]], caption: str) -> Markup | None:
+    found = list(rows)
+    return card(heading, table((), found, caption, "pairs")) if found else None
+
+
+def _command(command: str) -> Markup:
+    return tag(
+        "article",
+        tag(
+            "div",
+            tag("h3", "Repeat it"),
+            tag("button", "Copy", type="button", class_="needs-script", data_copy="command"),
+            class_="row",
+        ),
+        tag("pre", tag("code", command, id="command"), tabindex=0, aria_label="Command"),
+        class_="card wide",
+    )

@@ -1,0 +1,400 @@
+"""Searches of several rounds on growing samples: halving, and in stages.
+
+Both score many candidates on few rows and few candidates on many. *Halving* keeps the better third
+each time. *Stages* look where the best candidate of all rows is likely to be: the best width of a
+kernel shrinks as rows come in, so that few rows cannot choose it, but they can choose the penalty
+of each width.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
+from sklearn.utils import resample
+
+from mercer._array import parse_memory
+from mercer._floats import TINY
+from mercer._sklearn import _check_method_params, _num_samples
+from mercer._words import last_part
+from mercer.cv_results import Trials, is_number
+from mercer.select.engine import evaluate
+from mercer.select.job import Fold, Job, Table, as_folds
+from mercer.select.shared import check_folds
+
+FACTOR = 3  # of rows from round to round of halving; one candidate in three goes on
+SMALLEST = 20  # rows for each fold of halving, at least
+
+FOLDS = 5
+STAGE_SHARE = 0.4  # of a time limit for each narrower round
+STAGE_SECONDS = 6.0  # for each of them if there is no limit
+SHARED = "200MB"  # for a Gram matrix that few splits share: a larger one costs more than it saves
+
+NOISE = 0.5  # standard errors of the best mean score within which candidates are as good
+MOST_PROMISING = 10  # candidates of the second stage
+GOES_ON = 0.5  # of the gain from more rows, beyond what was seen
+PENALTIES = ("C", "lam")
+STEPS = {"C": 3.0, "lam": 3.0, "gamma": 2.0}  # factors between neighbours of the last stage
+USUAL_STEP = 3.0  # of other parameters that are floats
+
+
+# ---------------------------------------------------------------- halving
+def halving(job: Job, seed: int = 0) -> list[Table]:
+    """Return the tables of all rounds; the last is on all rows.
+
+    The folds of a round are those of the whole, cut to its rows.
+    """
+    tables = []
+    candidates = job.candidates
+    for size in _sizes(len(candidates), _num_samples(job.X), len(job.folds)):
+        table = evaluate(replace(_cut(job, size, seed), candidates=candidates))
+        tables.append(table)
+        if table.status != "complete" or all(r["fit_error"] for r in table.rows()):
+            break
+        candidates = _better_third(table)
+    return tables
+
+
+def _sizes(n_candidates: int, n: int, n_folds: int) -> list[int]:
+    """Return the numbers of rows of the rounds, growing to n."""
+    rounds = int(log(max(n_candidates, 1), FACTOR))
+    sizes = [n // FACTOR**k for k in range(rounds, 0, -1)]
+    return [size for size in sizes if size >= SMALLEST * n_folds] + [n]
+
+
+def _cut(job: Job, size: int, seed: int) -> Job:
+    """Return the job on some rows, the classes in proportion."""
+    n = _num_samples(job.X)
+    if size == n:
+        return job
+    classes = job.y if is_classifier(job.estimator) else None
+    rows = np.sort(
+        resample(np.arange(n), replace=False, n_samples=size, stratify=classes, random_state=seed)
+    )
+    folds = [Fold(f.number, _places(f.train, rows), _places(f.test, rows)) for f in job.folds]
+    return job.on_rows(rows, folds)
+
+
+def _places(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return where the numbers lie among the rows, without those that do not."""
+    return np.searchsorted(rows, numbers[np.isin(numbers, rows)])
+
+
+def _better_third(table: Table) -> list[dict[str, Any]]:
+    means = table.scores().mean(axis=1)
+    order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+    kept = np.sort(order[: max(1, -(-len(means) // FACTOR))])
+    return [table.job.candidates[i] for i in kept]
+
+
+# ---------------------------------------------------------------- stages
+@dataclass(frozen=True)
+class Staged:
+    """Search widely on few rows, then ever more narrowly on as many as the time allows.
+
+    The first round scores the whole grid on a sample. The second tries the best kernel and all
+    narrower ones, each with the penalty that suited it, on more rows; the third the neighbours of
+    the best. Each round takes the smoothest candidate (the smallest C, the largest λ) of those
+    within half a standard error of the best score, and what candidates gained from round to round
+    is carried on to all rows: kernels that are too narrow for few rows gain the most from more.
+
+    Parameters
+    ----------
+    first_rows : int, default=1500
+        Rows of the first round; a smaller table has no other.
+    held_out : float, default=0.25
+        Share of the rows of a narrower round that is held out, in random splits.
+    enough : int, default=2000
+        Held-out rows of all splits together: few splits of many rows, what counts is rows to learn.
+    seconds : float, default=None
+        Time for each narrower round; None is 0.4 of the search's limit, or 6.
+    growth : float, default=3.0
+        The cost of a fit to n rows grows as this power of n.
+    most_rows : tuple of int, default=()
+        Rows of the narrower rounds, at most; what is not given follows from the time.
+
+    Examples
+    --------
+    >>> from mercer import SVC, KernelSearchCV
+    >>> from mercer.select import Staged
+    >>> X = [[float(i % 7), float(i % 5)] for i in range(300)]
+    >>> y = [int(a > b) for a, b in X]
+    >>> plan = Staged(first_rows=100, most_rows=(200, 300))
+    >>> search = KernelSearchCV(SVC("linear"), {"C": [0.1, 1.0]}, strategy=plan).fit(X, y)
+    >>> sorted({int(n) for n in search.cv_results_["n_resources"]})
+    [100, 200, 300]
+    """
+
+    first_rows: int = 1500
+    held_out: float = 0.25
+    enough: int = 2000
+    seconds: float | None = None
+    growth: float = 3.0
+    most_rows: tuple[int, ...] = ()
+
+
+def staged_plan(strategy: Any) -> Staged | None:
+    """Return the figures of a strategy if it goes in stages."""
+    if strategy == "staged":
+        return Staged()
+    return strategy if isinstance(strategy, Staged) else None
+
+
+def sample_rows(n: int, size: int, classes: Any, seed: int) -> np.ndarray:
+    """Return so many of n rows, every class (if any) with its share, and one in each fold."""
+    if size >= n:
+        return np.arange(n)
+    strata = np.zeros(n, np.intp) if classes is None else np.unique(classes, return_inverse=True)[1]
+    order = np.random.default_rng(seed).permutation(n)
+    parts = [order[strata[order] == stratum] for stratum in np.unique(strata)]
+    return np.sort(np.concatenate([p[: max(round(size / n * len(p)), FOLDS)] for p in parts]))
+
+
+class StagedRun:
+    """The rounds of a staged search of a job on all rows, whose folds are not used.
+
+    ``cv`` tells the folds of the first round: a number of them is shuffled, and stratified for
+    classes; ``split_params`` is what a splitter takes besides, groups. ``wide(job)`` returns the
+    tables of the first round. Afterwards ``rows`` are those of the last round in which a candidate
+    was scored, and ``stage_rows`` for how many rows there was time in the narrower rounds.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        plan: Staged,
+        cv: Any,
+        split_params: dict[str, Any],
+        seed: int,
+        wide: Callable[[Job], list[Table]],
+    ):
+        if not (cv is None or isinstance(cv, int) or hasattr(cv, "split")):
+            raise ValueError("strategy='staged' needs cv to be a number of folds or a splitter")
+        self.job, self.plan, self.cv, self.seed, self.wide = job, plan, cv, seed, wide
+        self.split_params, self.n = split_params, _num_samples(job.X)
+        self.classes = is_classifier(job.estimator) and np.ndim(job.y) == 1
+        self.rows = np.arange(self.n)
+        self.stage_rows: list[int] = []
+        self.begun = time.monotonic()
+        self.limit = None if job.deadline is None else job.deadline - self.begun
+
+    def tables(self) -> list[Table]:
+        """Return the tables of all rounds, each with its choice."""
+        tables = latest = self._first()
+        _choose(latest)
+        tried = sum(len(table.job.candidates) for table in latest)
+        seconds = (time.monotonic() - self.begun) / tried / len(latest[0].job.folds)
+        for stage, narrower in enumerate((promising, around)):
+            if latest[-1].status != "complete" or self.n <= self.plan.first_rows:
+                break
+            trials = _trials(latest)
+            candidates = narrower(trials, _chosen(latest))
+            most = self._affordable(stage, seconds * len(candidates))
+            self.stage_rows.append(most)
+            if most < len(self.rows):
+                break
+            start, rows = time.monotonic(), self._sample(most)
+            table = evaluate(self._narrower(rows, candidates))
+            tables = [*tables, table]
+            if not table.complete:
+                break
+            sizes = _rows_learned(latest[0]), _rows_learned(table), self.n
+            _choose([table], on_more_rows(_trials([table]), trials, sizes))
+            seconds = (time.monotonic() - start) / len(candidates) / len(table.job.folds)
+            latest, self.rows = [table], rows
+        return tables
+
+    def _first(self) -> list[Table]:
+        """Search widely; what is too slow for a sample gets a third of it, and its time again."""
+        self.rows = self._sample(self.plan.first_rows)
+        tables = self.wide(self._wide_job(self.job))
+        if tables[-1].status == "time_limit" and not any(table.complete for table in tables):
+            self.rows = self._sample(len(self.rows) // 3)
+            deadline = time.monotonic() + float(self.limit or 0.0)
+            tables = self.wide(self._wide_job(replace(self.job, deadline=deadline)))
+        return tables
+
+    def _sample(self, size: int) -> np.ndarray:
+        return sample_rows(self.n, size, self.job.y if self.classes else None, self.seed)
+
+    def _wide_job(self, job: Job) -> Job:
+        return self._on_rows(job, self.rows, self._folds)
+
+    def _narrower(self, rows: np.ndarray, candidates: list[dict[str, Any]]) -> Job:
+        """Return the job of some candidates on a larger sample."""
+        job = self._on_rows(self.job, rows, self._splits)
+        memory = min(parse_memory(job.memory), parse_memory(SHARED))
+        late = None if self.limit is None else max(self.begun + self.limit, time.monotonic() + 0.1)
+        return replace(job, candidates=candidates, memory=memory, deadline=late)
+
+    def _on_rows(self, job: Job, rows: np.ndarray, splitter_of: Callable[[Job], Any]) -> Job:
+        part = job.on_rows(rows, [])
+        params = _check_method_params(job.X, params=self.split_params, indices=rows)
+        splits = splitter_of(part).split(part.X, part.y, **params)
+        part = replace(part, folds=as_folds(splits, len(rows)))
+        check_folds(part)
+        return part
+
+    def _folds(self, part: Job) -> Any:
+        """Return the folds of the first round; two rows at least are held out to be scored."""
+        if hasattr(self.cv, "split"):
+            return check_cv(self.cv, part.y, classifier=self.classes)
+        wanted = FOLDS if self.cv is None else int(self.cv)
+        if not self.classes:
+            n = max(min(wanted, len(self.rows) // 2), 2)
+            return KFold(n, shuffle=True, random_state=self.seed)
+        n = min(wanted, max(_smallest_class(part.y), 2))
+        return StratifiedKFold(n, shuffle=True, random_state=self.seed)
+
+    def _splits(self, part: Job) -> Any:
+        """Return random splits whose held-out rows are enough together."""
+        share, n = self.plan.held_out, _num_samples(part.X)
+        count = int(np.clip(np.ceil(self.plan.enough / (share * n)), 1, FOLDS))
+        kind = ShuffleSplit
+        if self.split_params.get("groups") is not None:
+            kind = GroupShuffleSplit
+        elif self.classes and _smallest_class(part.y) > 1:
+            kind = StratifiedShuffleSplit
+        return kind(count, test_size=share, random_state=self.seed)
+
+    def _affordable(self, stage: int, seconds: float) -> int:
+        """Return on how many rows a round stays in its time.
+
+        On those of the round before it would take so many seconds, which grow as a power of them.
+        """
+        if stage < len(self.plan.most_rows):
+            return min(self.n, self.plan.most_rows[stage])
+        usual = STAGE_SECONDS if self.limit is None else STAGE_SHARE * self.limit
+        factor = ((self.plan.seconds or usual) / max(seconds, 1e-4)) ** (1 / self.plan.growth)
+        return min(self.n, int(len(self.rows) * factor))
+
+
+def _smallest_class(y: Any) -> int:
+    return int(np.unique(y, return_counts=True)[1].min())
+
+
+def _trials(tables: list[Table]) -> Trials:
+    """Return the candidates of tables with the same folds."""
+    params = [params for table in tables for params in table.job.candidates]
+    return Trials.scored(params, np.concatenate([table.scores() for table in tables]))
+
+
+def _chosen(tables: list[Table]) -> int:
+    """Return the candidate that was taken, counted through the tables."""
+    before = 0
+    for table in tables:
+        if table.chosen is not None:
+            return before + table.chosen
+        before += len(table.job.candidates)
+    return 0
+
+
+def _choose(tables: list[Table], expected: np.ndarray | None = None) -> None:
+    """Mark the candidate to take."""
+    place = smoothest(_trials(tables), expected)
+    for table in tables:
+        if place < len(table.job.candidates):
+            table.chosen = place
+            return
+        place -= len(table.job.candidates)
+
+
+def _rows_learned(table: Table) -> int:
+    """Return how many rows the fits of a table learned from, on average."""
+    return int(np.mean([len(fold.train) for fold in table.job.folds]))
+
+
+# ---------------------------------------------------------------- choices
+def smoothest(trials: Trials, expected: np.ndarray | None = None) -> int:
+    """Return the trial to take, by its mean score or by the scores that are expected.
+
+    Of the candidates within half a standard error of the best score the one with the smallest C or
+    the largest λ; among equals the best. Where the surface is flat its far end is no better, and
+    takes many times as long. Where nothing could be scored it is the smoothest of all.
+    """
+    scores = trials.mean if expected is None else expected
+    return _smoothest(trials, np.flatnonzero(np.isfinite(scores)), scores)
+
+
+def _smoothest(trials: Trials, places: Sequence[int] | np.ndarray, scores: np.ndarray) -> int:
+    if not len(places):
+        return min(range(len(trials)), key=lambda i: _roughness(trials.params[i]))
+    best = max(places, key=lambda i: scores[i])
+    least = scores[best] - NOISE * trials.std[best] / trials.folds[best] ** 0.5
+    good = [int(i) for i in places if scores[i] >= least]
+    return min(good, key=lambda i: (_roughness(trials.params[i]), -scores[i]))
+
+
+def on_more_rows(trials: Trials, earlier: Trials, rows: tuple[int, int, int]) -> np.ndarray:
+    """Return the scores to expect on all rows.
+
+    What a candidate gained from the earlier round to this one, over log n, goes on by half; rounds
+    that learned from equally many rows, or from fewer, tell nothing of more. ``rows`` says from how
+    many the earlier round learned, this one, and the last fit.
+    """
+    first, second, last = rows
+    before = {repr(p): m for p, m in zip(earlier.params, earlier.mean, strict=True)}
+    gain = trials.mean - np.array([before.get(repr(p), np.nan) for p in trials.params])
+    if not first < second < last or not np.isfinite(gain).any():
+        return trials.mean
+    gain = np.where(np.isfinite(gain), gain, np.nanmedian(gain))
+    return trials.mean + GOES_ON * gain * log(last / second) / log(second / first)
+
+
+def promising(trials: Trials, best: int) -> list[dict[str, Any]]:
+    """Return what to try on more rows: the kernel of the best, and narrower ones, each with the
+    penalty that suited it.
+    """
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for i in np.flatnonzero(trials.complete):
+        params = trials.params[i]
+        if _gamma(params) >= _gamma(trials.params[best]):
+            rest = {k: v for k, v in params.items() if last_part(k) not in PENALTIES}
+            groups[str(sorted((name, str(value)) for name, value in rest.items()))].append(int(i))
+    if len(groups) <= 1:
+        return around(trials, best)
+    chosen = [_smoothest(trials, group, trials.mean) for group in groups.values()]
+    chosen.sort(key=lambda i: -trials.mean[i])
+    return [dict(trials.params[i]) for i in chosen[:MOST_PROMISING]]
+
+
+def around(trials: Trials, best: int) -> list[dict[str, Any]]:
+    """Return the best candidate and its neighbours along each scale."""
+    point = dict(trials.params[best])
+    steps = {k: STEPS.get(last_part(k), USUAL_STEP) for k, v in point.items() if _is_scale(k, v)}
+    neighbors = [point | {k: point[k] * f} for k, step in steps.items() for f in (1 / step, step)]
+    return [point, *neighbors]
+
+
+def _is_scale(name: str, value: Any) -> bool:
+    return isinstance(value, float) or (last_part(name) in STEPS and is_number(value))
+
+
+def _roughness(params: Mapping[str, Any]) -> float:
+    """Return log(C / λ): how little a function is held back."""
+    C, lam = (_number(params, name, 1.0) for name in PENALTIES)
+    return float(np.log(max(C, TINY)) - np.log(max(lam, TINY)))
+
+
+def _gamma(params: Mapping[str, Any]) -> float:
+    return _number(params, "gamma", 0.0)
+
+
+def _number(params: Mapping[str, Any], name: str, otherwise: float) -> float:
+    """Return the value of a parameter, however deep it is, if that is a number."""
+    found = (v for key, v in params.items() if last_part(key) == name and is_number(v))
+    return float(next(found, otherwise))

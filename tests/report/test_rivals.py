@@ -1,0 +1,83 @@
+"""What a model must beat: the baseline and the linear model, from the training rows alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from mercer import SVC, KernelRidge, LogisticRegression, Ridge
+from mercer.report import baseline, examine, linear_model
+from mercer.report._rivals import FEWEST_ROWS, usual_rivals
+from mercer.report._rows import as_rows
+from mercer.report._subject import Answers, Subject
+from tests.report.subjects import CANCER, DIABETES, IRIS, halves
+
+
+def test_the_baseline_is_the_most_frequent_class():
+    name, rule = baseline(["b", "a", "b"], classes=["a", "b", "c"])
+    assert name == "always 'b'"
+    assert rule.predict(np.zeros((2, 5))).tolist() == ["b", "b"]
+    assert rule.predict_proba([[0.0]])[0] == pytest.approx([1 / 3, 2 / 3, 0.0])
+
+
+def test_the_baseline_of_numbers_is_the_mean():
+    name, rule = baseline([1.0, 2.0, 6.0])
+    assert name == "the mean"
+    assert rule.predict(["any", "rows"]) == pytest.approx([3.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("data", "model", "last"),
+    [(CANCER, SVC(), LogisticRegression()), (DIABETES, KernelRidge(), Ridge())],
+    ids=["classes", "numbers"],
+)
+def test_the_linear_model_sees_the_columns_of_the_model_encoded_once(data, model, last):
+    (X, y), (Z, z) = halves(data)
+    encoded = []
+    log = FunctionTransformer(lambda A: encoded.append(len(A)) or np.cbrt(A))
+    subject = Subject.of(make_pipeline(log, model).fit(X, y))
+    own = Answers.of(subject, Z, z)
+    encoded.clear()
+    found, words = usual_rivals(subject, as_rows(Z), own, (as_rows(X), y), 60.0)
+    assert [n for n in encoded if n > 20] == [len(X), len(Z)]
+    assert words == []
+    assert list(found)[1] == "linear model"
+    plain = make_pipeline(StandardScaler(), last).fit(np.cbrt(X), y)
+    assert np.allclose(found["linear model"].prediction, plain.predict(np.cbrt(Z)))
+
+
+def test_a_linear_model_that_is_out_of_time_says_so():
+    train, test = halves(CANCER)
+    subject = Subject.of(SVC().fit(*train))
+    own = Answers.of(subject, *test)
+    found, words = usual_rivals(subject, as_rows(test[0]), own, (as_rows(train[0]), train[1]), 1e-9)
+    assert "linear model" in found
+    assert words == ["the linear model stopped short of its optimum"]
+
+
+def test_of_very_many_training_rows_a_part_is_taken():
+    X, y = (np.repeat(side, 10, axis=0) for side in IRIS)
+    subject = Subject.of(SVC().fit(*IRIS))
+    own = Answers.of(subject, *IRIS)
+    found, words = usual_rivals(
+        subject, as_rows(IRIS[0]), own, (as_rows(X), y), 60.0, most_cells=10.0
+    )
+    assert "linear model" in found
+    assert words == [f"the linear model was fitted to {FEWEST_ROWS:,} of the training rows"]
+
+
+def test_training_rows_of_one_class_have_no_linear_model():
+    X, y = IRIS
+    study = examine(SVC().fit(X, y), X, y, train=(X[:40], y[:40]))
+    assert list(study.scores[0].rivals) == ["always 0"]
+    assert "no linear model to compare with: the training rows are of one class" in study.sentences
+
+
+def test_others_can_use_the_linear_model():
+    X, y = DIABETES
+    model = linear_model(X, y, classes=False)
+    assert np.allclose(
+        model.predict(X), make_pipeline(StandardScaler(), Ridge()).fit(X, y).predict(X)
+    )
