@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import validate_data
 
-from mercer._estimator import FLOATS, KernelEstimator
+from mercer._estimator import FLOATS, KernelEstimator, ProvedEstimator
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
@@ -27,15 +27,18 @@ DOUBLE = np.dtype(np.float64)
 TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
 
 
-class AffinityEstimator(KernelEstimator):
+class AffinityEstimator(ProvedEstimator):
     """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
 
     affinity: Any
     n_neighbors: int
+    kernel_: Kernel
+    # rows are checked as those of estimators with a parameter ``kernel``, which this one has not
+    _fit_rows: Any = KernelEstimator._fit_rows
+    _new_rows: Any = KernelEstimator._new_rows
 
-    @property
-    def kernel(self) -> Any:
-        return self.affinity
+    def _given_kernel(self) -> Kernel:
+        return as_kernel(self.affinity)
 
     @property
     def _is_graph(self) -> bool:
@@ -67,7 +70,7 @@ class AffinityEstimator(KernelEstimator):
         return (W + W.T).tocsr()
 
     def _fit_kernel(self, X: Any) -> Any:
-        if sp.issparse(X) and isinstance(as_kernel(self.affinity), Precomputed):
+        if sp.issparse(X) and isinstance(self._given_kernel(), Precomputed):
             self.kernel_ = Precomputed()
             self.X_fit_ = sp.csr_array(validate_data(self, X, ensure_min_samples=2, **TABLE))
             return _given_graph(self.X_fit_)
@@ -97,7 +100,16 @@ class AffinityEstimator(KernelEstimator):
         out[found] = F[index[found, 0]]
         return out, X.dtype
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.affinity == "precomputed" or isinstance(
+            self.affinity, Precomputed
+        )
+        return tags
 
+
+# ------------------------------------------------------------------------ graphs
 def _given_graph(W: Any) -> Any:
     n, m = W.shape
     if n != m:

@@ -15,7 +15,7 @@ from mercer._array import n_threads, parse_memory, ranges, run_tiles
 
 TILE_BYTES = 2**21  # of a centred tile: it stays in the cache between its uses
 LARGE_SUM = 10**6  # entries; larger sums are not kept once for each thread
-TALL = 4  # times as many rows as columns in the tiles that QR reduces
+TALL_RATIO = 4  # times as many rows as columns in the tiles that QR reduces
 COPY_SHARE = 0.25  # of the byte budget that a centred copy may take
 
 
@@ -111,7 +111,7 @@ class Centered:
         def reduce(rows: slice, worker: int) -> None:
             parts[worker] = triangle_of(np.vstack([parts[worker], self.tile(rows)]))
 
-        run_tiles(reduce, tiles(self.shape, self.tile_bytes, at_least=TALL * p), workers)
+        run_tiles(reduce, tiles(self.shape, self.tile_bytes, at_least=TALL_RATIO * p), workers)
         return triangle_of(np.vstack(parts))
 
     def residual_squares(self, V: np.ndarray) -> np.ndarray:

@@ -12,9 +12,9 @@ from mercer._floats import EPS, MODERATE, safe_unit
 from mercer._scratch import scratch
 from mercer.solvers import fix_signs
 
-CLEAR = 1e-6  # squares of singular values above this share of the largest keep 10 digits
-NOISE = 8 * EPS  # of a column, relative to its largest entry: its values are all equal
-HARMLESS = 1e3  # deviations that a mean may be away from 0 before it is subtracted first
+CLEAR_SHARE = 1e-6  # squares of singular values above this share of the largest keep 10 digits
+CONSTANT_SHARE = 8 * EPS  # of a column, relative to its largest entry: its values are all equal
+HARMLESS_OFFSET = 1e3  # deviations that a mean may be away from 0 before it is subtracted first
 
 
 class Axes(NamedTuple):
@@ -64,7 +64,7 @@ class Covariance(NamedTuple):
 
 
 def principal_axes(
-    R: np.ndarray, *, groups: int = 1, floor: float = 0.0, clear: float = CLEAR
+    R: np.ndarray, *, groups: int = 1, floor: float = 0.0, clear: float = CLEAR_SHARE
 ) -> Axes:
     """Return the principal axes of rows that are centred within so many groups.
 
@@ -144,7 +144,7 @@ def centered_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def project(X: np.ndarray, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Return (X − 1 meanᵀ) W in float64, for W whose outputs are of size one."""
-    if np.max(np.abs(mean) @ np.abs(W), initial=0.0) < HARMLESS:  # few digits cancel
+    if np.max(np.abs(mean) @ np.abs(W), initial=0.0) < HARMLESS_OFFSET:  # few digits cancel
         return X @ W - mean @ W
     return np.subtract(X, mean, dtype=np.float64) @ W
 
@@ -156,7 +156,7 @@ def deviations(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
     rounding can do.
     """
     largest = np.abs(rows).max(axis=0)
-    constant = largest <= NOISE * np.abs(mean)
+    constant = largest <= CONSTANT_SHARE * np.abs(mean)
     unit = np.where(constant | (largest == 0.0), 1.0, largest)
     if MODERATE[0] < unit.min(initial=1.0) and unit.max(initial=1.0) < MODERATE[1]:
         spread = np.sqrt(np.einsum("ij,ij->j", rows, rows) / len(rows))

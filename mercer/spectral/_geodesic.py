@@ -10,7 +10,7 @@ from numba import njit
 from mercer._array import n_threads, ranges, run_tiles
 from mercer.spectral._graph import Graph
 
-BLOCK = 64  # sources whose paths are found together
+BLOCK_SOURCES = 64  # sources whose paths are found together
 FAR = 1e300  # farther than any path
 
 Use = Callable[[np.ndarray, np.ndarray], None]
@@ -32,7 +32,7 @@ def geodesics_from(graph: Graph, index: np.ndarray, distance: np.ndarray, use: U
 
 def _grouped(graph: Graph) -> np.ndarray:
     groups = np.empty(graph.n, np.intp)
-    group_sources(graph.indptr, graph.indices, BLOCK, groups)
+    group_sources(graph.indptr, graph.indices, BLOCK_SOURCES, groups)
     return groups
 
 
@@ -43,7 +43,7 @@ def _each_block(
         sources = order[part]
         use(sources, _paths(graph, index[sources], distance[sources]))
 
-    run_tiles(work, ranges(len(order), BLOCK), n_threads())
+    run_tiles(work, ranges(len(order), BLOCK_SOURCES), n_threads())
 
 
 def _paths(graph: Graph, index: np.ndarray, distance: np.ndarray) -> np.ndarray:

@@ -12,13 +12,12 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, aslinearope
 from mercer.certify import eigen_residual
 from mercer.result import Solution
 from mercer.solvers import fix_signs, smallest_eigenpairs
-from mercer.solvers.eigen import status_of
+from mercer.solvers.eigen import few, status_of
 
-SMALL = 600  # vertices; LAPACK on the whole matrix is faster below
 THIN = 0.2  # (longest path)² over vertices: about 1/2 on surfaces, under 0.1 from 3 dimensions on
-SPACE = 32  # vectors of a Lanczos run
-RESTARTS = 200
-COARSE = 1e-4
+LANCZOS_VECTORS = 32
+LANCZOS_RESTARTS = 200
+COARSE_TOLERANCE = 1e-4  # of a run that only looks whether anything was missed
 
 
 class LaplacianPairs(NamedTuple):
@@ -69,7 +68,7 @@ def _connected(A: Any, root: np.ndarray, k: int, thin: float) -> tuple[np.ndarra
     first = (root / np.linalg.norm(root))[:, None]
     if k == 1:
         return np.zeros(1), first
-    if n > SMALL and 8 * k <= n and not is_thin(A, thin):
+    if few(n, k) and not is_thin(A, thin):
         values, vectors = _by_products(A, first, k - 1)
         if values is not None:
             return np.concatenate([[0.0], values]), np.column_stack([first, vectors])
@@ -94,7 +93,7 @@ def _by_products(A: Any, first: np.ndarray, k: int) -> tuple[Any, Any]:
     """
     try:
         found, V = _lanczos(A, first, k, 0.0, seed=0)
-        rest, _ = _lanczos(A, np.column_stack([first, V]), 1, COARSE, seed=1)
+        rest, _ = _lanczos(A, np.column_stack([first, V]), 1, COARSE_TOLERANCE, seed=1)
     except ArpackNoConvergence:  # eigenvalues too close together: factors do not mind
         return None, None
     missed = rest[0] > found[-1] + 1e-8
@@ -112,8 +111,8 @@ def _lanczos(
 
     start = np.random.default_rng(seed).uniform(-1, 1, n)  # the same in every run
     operator = LinearOperator((n, n), multiply, dtype=np.float64)
-    space = min(n - 1, max(SPACE, 3 * k))
+    space = min(n - 1, max(LANCZOS_VECTORS, 3 * k))
     values, vectors = eigsh(
-        operator, k, which="LA", v0=start, tol=tolerance, ncv=space, maxiter=RESTARTS
+        operator, k, which="LA", v0=start, tol=tolerance, ncv=space, maxiter=LANCZOS_RESTARTS
     )
     return values[::-1], vectors[:, ::-1]

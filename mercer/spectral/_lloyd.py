@@ -16,10 +16,10 @@ from mercer._array import ranges
 from mercer._floats import EPS
 from mercer.result import Certificate, Solution, Status
 
-COLUMNS = 256  # weight vectors that one product serves
+PRODUCT_COLUMNS = 256  # weight vectors that one product serves
 ROUNDING = 1e-12  # of a squared distance, relative to the spread: such a gain moves no point
-SAME = 1e-9  # relative difference of inertias that are the same
-NEGATIVE = 1e-6
+SAME_INERTIA = 1e-9  # relative difference of inertias that are the same
+NEGATIVE_SHARE = 1e-6  # of the spread: a squared distance below −this shows that K is indefinite
 
 
 class InnerProducts:
@@ -88,7 +88,7 @@ def kernel_kmeans(
     """
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     points = WeightedPoints(K, np.asarray(K.diagonal(), dtype=np.float64), weight, n_clusters)
-    together = max(1, COLUMNS // n_clusters)
+    together = max(1, PRODUCT_COLUMNS // n_clusters)
     runs = [
         lloyd(points, seeds(points, part.stop - part.start, rng), max_iter)
         for part in ranges(n_init, together)
@@ -203,14 +203,14 @@ def _fill_empty(points: WeightedPoints, labels: np.ndarray, distance: np.ndarray
 # ------------------------------------------------------------------------ proof
 def _proved(points: WeightedPoints, runs: Assignment, max_iter: int) -> Solution:
     """Take the best run and look at its labels afresh."""
-    within = runs.inertia <= runs.inertia.min() * (1 + SAME) + SAME * points.spread
+    within = runs.inertia <= runs.inertia.min() * (1 + SAME_INERTIA) + SAME_INERTIA * points.spread
     best = int(within.argmax())  # the first of equals, so that rounding does not choose
     labels = runs.labels[best]
     scores, norms = centre_scores(points, labels[None])
     now = _at(scores[0], labels)
-    would_move = now - scores[0].min(axis=1) > max(SAME * points.spread, 4 * points.noise)
+    would_move = now - scores[0].min(axis=1) > max(SAME_INERTIA * points.spread, 4 * points.noise)
     distance = points.own + now
-    indefinite = distance.min() < -max(NEGATIVE * points.spread, points.noise)
+    indefinite = distance.min() < -max(NEGATIVE_SHARE * points.spread, points.noise)
     if not indefinite:
         distance = np.maximum(distance, 0.0)
     n_found, inertia = len(np.unique(labels)), float(points.weight @ distance)

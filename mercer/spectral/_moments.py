@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from mercer.spectral._centered import Centered, centered, gram_tiles, sum_over, tiles, triangle_of
 
 SAMPLED = 1000  # rows of the first guess of a mean
-FAR_OFF = 10.0  # times the scatter may be what a wrong guess adds to it
+WRONG_GUESS = 10.0  # times the scatter may be what a wrong guess adds to it
 EXACT_UP_TO = 2000  # columns: all d×d figures are kept
-SPARE = 10  # rows of a cut factor beyond twice the components: later batches may need them
+SPARE_ROWS = 10  # rows of a cut factor beyond twice the components: later batches may need them
 
 
 class TableMoments(NamedTuple):
@@ -74,7 +74,7 @@ def scatter_moments(X: np.ndarray, *, sampled: int = SAMPLED) -> TableMoments:
     shift, S = sums[d] / n, sums[:d]
     with np.errstate(over="ignore", invalid="ignore"):
         S -= np.multiply.outer(n * shift, shift)
-        is_far_off = n * float(np.vdot(shift, shift)) > FAR_OFF * float(np.trace(S))
+        is_far_off = n * float(np.vdot(shift, shift)) > WRONG_GUESS * float(np.trace(S))
     if is_far_off:
         mean = moments(X).mean
         S = Centered(X, mean).gram()
@@ -117,7 +117,7 @@ class ScatterFactor(NamedTuple):
     def _reduced(self, k: int | None) -> ScatterFactor:
         """Shorten the factor once it has twice the rows that are needed."""
         d = self.F.shape[1]
-        most = d if k is None or d <= EXACT_UP_TO else min(d, 2 * k + SPARE)
+        most = d if k is None or d <= EXACT_UP_TO else min(d, 2 * k + SPARE_ROWS)
         if len(self.F) <= 2 * most:
             return self
         if most == d:

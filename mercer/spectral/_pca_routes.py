@@ -30,14 +30,14 @@ LEAKAGE = (
     4 / RESOLVED**0.5
 )  # and so are these of ‖A‖: axes in the rest of σ have ε‖A‖/σ of its axis
 FORMED_UP_TO = 1500  # columns of A: AᵀA is formed below, whatever is asked for
-FEW = 8  # times as many columns as components make products faster than forming AᵀA
+COLUMNS_PER_COMPONENT = 8  # so many, and products are faster than forming AᵀA
 SKEWED = 1e-3  # σ/σ₁ from where v = Aᵀu/σ may need to be made orthogonal again
 SAFE_SQUARES = 1e-200, 1e200  # tables of other sizes are brought to about 1 first
 WORKING_COPIES = 4  # of AᵀA: itself, a sum, the eigenvectors, LAPACK's own
 SAFETY = 0.1  # a Lanczos run aims at this share of the tolerance
-RESTARTS = 100
+LANCZOS_RESTARTS = 100
 PROBE_STEPS = 8
-LARGER = 1e-6  # relative: a quotient of the probe above the last eigenvalue that was found
+MISSED_MARGIN = 1e-6  # relative: a quotient of the probe above the last eigenvalue that was found
 
 
 Choice = Callable[[np.ndarray], int]  # how many of these singular values are kept
@@ -77,7 +77,8 @@ class Route(NamedTuple):
     def forms(self, shape: tuple[int, int], k: int | None) -> bool:
         """Tell whether AᵀA is formed for k components (None: all)."""
         p = shape[1] if self.side(shape) == "covariance" else shape[0]
-        return self.name != "svd" and not (p > self.formed_up_to and k is not None and k * FEW <= p)
+        few = k is not None and k * COLUMNS_PER_COMPONENT <= p
+        return self.name != "svd" and not (few and p > self.formed_up_to)
 
 
 def first_look(X: Any, route: Route, k: int | None) -> tuple[Any, TableMoments, int]:
@@ -153,7 +154,7 @@ def _by_matrix(A: Centered, k: int | None, floor: float, G: np.ndarray | None) -
     p = A.shape[1]
     require_room(p)
     operator = A.gram() if G is None else G
-    if k is not None and k * FEW <= p:
+    if k is not None and k * COLUMNS_PER_COMPONENT <= p:
         solution = symmetric_eigenpairs(operator, k)
         values = solution.eigenvalues
         if solution.status.ok and values[-1] > RESOLVED * values[0]:
@@ -209,7 +210,7 @@ def require_room(p: int, memory: Any = None) -> None:
         raise MemoryError(
             f"all components of this table need a matrix of {p}×{p} and working copies, "
             f"{format_bytes(needed)}, and {format_bytes(allowed)} are allowed: ask for "
-            f"n_components ≤ {p // FEW}, which needs no such matrix"
+            f"n_components ≤ {p // COLUMNS_PER_COMPONENT}, which needs no such matrix"
         )
 
 
@@ -275,13 +276,13 @@ def leading_by_products(
     try:
         start = rng.uniform(-1, 1, G.shape[0])
         values, vectors = eigsh(
-            G, k, which="LA", v0=start, tol=SAFETY * tolerance, maxiter=RESTARTS
+            G, k, which="LA", v0=start, tol=SAFETY * tolerance, maxiter=LANCZOS_RESTARTS
         )
     except ArpackError:  # no convergence, or a matrix of zeros
         return _by_blocks(G, k, tolerance)
     order = np.argsort(-values)
     values, vectors = values[order], np.linalg.qr(vectors[:, order])[0]
-    if missed_size(G, vectors, rng) > (1.0 + LARGER) * values[-1]:
+    if missed_size(G, vectors, rng) > (1.0 + MISSED_MARGIN) * values[-1]:
         return _by_blocks(G, k, tolerance)
     return values, vectors
 

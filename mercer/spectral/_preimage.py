@@ -14,9 +14,9 @@ from mercer.solvers.ridge import solve_ridge
 from mercer.solvers.ridge_loo import solve_ridge_loo
 
 METHODS = ("auto", "fixed_point", "distances", "ridge")
-BLOCK = 2**21  # kernel values of a block of rows
-STEPS = 300  # of the fixed point
-STILL = 1e-9  # a step of less than this share of the size of the data ends it
+BLOCK_VALUES = 2**21  # kernel values of a block of rows
+MOST_STEPS = 300  # of the fixed point
+STEP_TOLERANCE = 1e-9  # a step of less than this share of the size of the data ends it
 NEIGHBOURS = 10  # points whose distances place a pre-image
 LOO_UP_TO = 2000  # points from which the weight of the penalty is chosen
 
@@ -43,7 +43,7 @@ class FeaturePoints(NamedTuple):
         return self.total + 2.0 * along_mean + np.einsum("ij,ij->i", self.scores, self.scores)
 
     def blocks(self) -> list[slice]:
-        return ranges(len(self.scores), max(1, BLOCK // len(self.training_scores)))
+        return ranges(len(self.scores), max(1, BLOCK_VALUES // len(self.training_scores)))
 
     def nearest(self, count: int) -> np.ndarray:
         """Return the training points whose scores are nearest, shape (m, count)."""
@@ -117,7 +117,7 @@ def _ascend(kernel: Kernel, X: Any, C: np.ndarray, start: np.ndarray) -> np.ndar
     height = np.full(len(start), -np.inf)
     open_rows = np.arange(len(start))
     size = np.abs(start).max(initial=0.0)
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         W = C[open_rows] * kernel(trial[open_rows], X)
         rho = W.sum(axis=1)
         risen = rho > height[open_rows]
@@ -127,7 +127,7 @@ def _ascend(kernel: Kernel, X: Any, C: np.ndarray, start: np.ndarray) -> np.ndar
         trial[up[aimed]] = _times(W[risen][aimed], X) / rho[risen][aimed, None]
         trial[down] = (trial[down] + best[down]) / 2.0
         moved = np.abs(trial[open_rows] - best[open_rows]).max(axis=1, initial=0.0)
-        open_rows = open_rows[moved > STILL * size]
+        open_rows = open_rows[moved > STEP_TOLERANCE * size]
         if len(open_rows) == 0:
             break
     return best

@@ -14,14 +14,14 @@ import numpy as np
 from mercer._floats import EPS
 from mercer.result import Status
 
-REMEMBERED = 10  # steps that shape the next one
+REMEMBERED_STEPS = 10  # steps that shape the next one
 LARGEST_ANGLE = 1.0  # of a step
 FIRST_ANGLE = 0.1  # of the first step where the curvature is not known
-SHORTEST = 1e-10  # share of a step that is still tried
-DECREASE = 1e-4  # share of the promised decrease that a step must bring
-STEEP = 0.9  # share of its slope that a step may keep before it is made longer ...
-LONGER = 4.0  # ... by this factor
-NOISE = 16 * EPS  # of a value, relative to its size
+SHORTEST_STEP = 1e-10  # share of a step that is still tried
+LEAST_DECREASE = 1e-4  # share of the promised decrease that a step must bring
+STEEP_SHARE = 0.9  # share of its slope that a step may keep before it is made longer ...
+STEP_GROWTH = 4.0  # ... by this factor
+VALUE_NOISE = 16 * EPS  # of a value, relative to its size
 
 
 class RotationPoint(NamedTuple):
@@ -98,8 +98,8 @@ def random_rotation(k: int, rng: np.random.RandomState) -> np.ndarray:
 class Memory:
     """The last steps and what they did to the slopes (limited-memory BFGS)."""
 
-    def __init__(self, pairs: Any = ()):
-        self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(pairs, maxlen=REMEMBERED)
+    def __init__(self) -> None:
+        self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=REMEMBERED_STEPS)
 
     def with_pair(self, step: np.ndarray, change: np.ndarray) -> Memory:
         """Return the memory with one more step, if the function curved upwards along it."""
@@ -144,12 +144,12 @@ def _search(
 ) -> Found | None:
     """Return the first share of the step, its end and the point there that go down enough."""
     slope, t = _inner(point.slope, A), 1.0
-    noise = NOISE * abs(point.value)
-    while t > SHORTEST:
+    noise = VALUE_NOISE * abs(point.value)
+    while t > SHORTEST_STEP:
         there = turn(W, t * A)
         new = objective.at(there)
         excess = new.value - point.value - t * slope
-        if excess <= (DECREASE - 1.0) * t * slope + noise:
+        if excess <= (LEAST_DECREASE - 1.0) * t * slope + noise:
             return _longer(objective, W, A, slope, (t, there, new))
         t *= float(np.clip(-0.5 * t * slope / excess, 0.1, 0.5))  # the least of a parabola
     return None
@@ -161,11 +161,11 @@ def _longer(
     """Return a step that goes on as long as it goes down about as steeply as it began."""
     t, _, new = found
     room = LARGEST_ANGLE / float(np.abs(A).max())
-    while _inner(new.slope, A) < STEEP * slope and LONGER * t <= room:
-        there = turn(W, LONGER * t * A)
+    while _inner(new.slope, A) < STEEP_SHARE * slope and STEP_GROWTH * t <= room:
+        there = turn(W, STEP_GROWTH * t * A)
         further = objective.at(there)
         if further.value >= new.value:
             break
-        t, new = LONGER * t, further
+        t, new = STEP_GROWTH * t, further
         found = t, there, new
     return found

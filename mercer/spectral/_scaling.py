@@ -17,8 +17,8 @@ from mercer.solvers import EigenSolution, fix_signs
 from mercer.spectral._base import Embedding
 
 BLOCK_VALUES = 2**17  # of a block of rows that stays in the cache
-NULL = 1e-13  # eigenvalues below this share of the largest (or of 1) are 0
-SAME = 1e-8  # relative difference of D and Dᵀ that is rounding
+NULL_SHARE = 1e-13  # eigenvalues below this share of the largest (or of 1) are 0
+SYMMETRY_TOLERANCE = 1e-8  # relative difference of D and Dᵀ that is rounding
 
 
 def check_distances(D: Any, name: str = "X") -> None:
@@ -28,9 +28,9 @@ def check_distances(D: Any, name: str = "X") -> None:
         raise ValueError(f"{name} must be a square matrix of distances; got {n} × {m}")
     check_not_negative(D, name)
     scale = max(largest_size(D), TINY)
-    if np.abs(np.diagonal(D)).max() > SAME * scale:
+    if np.abs(np.diagonal(D)).max() > SYMMETRY_TOLERANCE * scale:
         raise ValueError(f"{name} must hold distances: its diagonal must be 0")
-    if max(_skew(D, rows) for rows in _blocks(n)) > 100 * SAME * scale:
+    if max(_skew(D, rows) for rows in _blocks(n)) > 100 * SYMMETRY_TOLERANCE * scale:
         raise ValueError(f"{name} must be a symmetric matrix of distances; see check_distance")
 
 
@@ -105,7 +105,7 @@ def without_direction(
     If a graph falls into parts several eigenvalues are 0 and the known vector is a mixture of
     theirs: that mixture goes, and the others become orthogonal to it.
     """
-    null = values <= NULL * max(1.0, float(values[-1]))
+    null = values <= NULL_SHARE * max(1.0, float(values[-1]))
     null[0] = True
     basis = vectors[:, null]
     known = basis.T @ direction

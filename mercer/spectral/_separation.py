@@ -17,11 +17,11 @@ from mercer.spectral import _contrast_loops as loops
 from mercer.spectral._rotations import Descent, RotationPoint, descend
 
 TILE = 1024  # samples that are unmixed together
-SERIAL = 2**17  # values below which threads cost more than they save
+SERIAL_VALUES = 2**17  # values below which threads cost more than they save
 ROUGH_STEPS = 12  # fixed-point steps in single precision at most
-ROUGH = 2e-4  # derivative at which the descent in double precision takes over
-FLIPS = 20  # changes of the signs D at most: then they stay
-FLATTEST = 0.02  # curvature that steps reckon with at least
+ROUGH_SLOPE = 2e-4  # derivative at which the descent in double precision takes over
+MOST_FLIPS = 20  # changes of the signs D at most: then they stay
+LEAST_CURVATURE = 0.02  # curvature that steps reckon with at least
 
 
 # ------------------------------------------------------------------------ contrasts
@@ -115,7 +115,7 @@ def moments(
     """
     k, n = shape
     G = CONTRASTS[contrast]
-    workers = workers or (n_threads() if n * k > SERIAL else 1)
+    workers = workers or (n_threads() if n * k > SERIAL_VALUES else 1)
     sums = [np.zeros((workers, *part)) for part in ((k,), (k,), (k, k), (k, k))]
 
     def add(tile: slice, worker: int) -> None:
@@ -158,7 +158,7 @@ class SeparationContrast:
     def settle(self, point: RotationPoint) -> RotationPoint:
         """Let the signs follow the signals, a limited number of times."""
         found: ContrastMoments = point.facts[0]
-        if self.flips >= FLIPS or np.array_equal(found.signs, self.signs):
+        if self.flips >= MOST_FLIPS or np.array_equal(found.signs, self.signs):
             return point
         self.signs, self.flips = found.signs, self.flips + 1
         return self._point(found)
@@ -169,7 +169,7 @@ class SeparationContrast:
     def _point(self, found: ContrastMoments) -> RotationPoint:
         DM = self.signs[:, None] * found.M
         bend = np.abs(found.bend)
-        curvature = np.maximum(bend[:, None] + bend, FLATTEST)
+        curvature = np.maximum(bend[:, None] + bend, LEAST_CURVATURE)
         value = -float(self.signs @ found.value)
         return RotationPoint(value, DM.T - DM, curvature, (found, self.signs))
 
@@ -192,7 +192,7 @@ class OneSignal(SeparationContrast):
         k = found.M.shape[1]
         slope, D = np.zeros((k, k)), self.signs[0]
         slope[0, 1:], slope[1:, 0] = -D * found.M[0, 1:], D * found.M[0, 1:]
-        curvature = np.full((k, k), max(abs(float(found.bend[0])), FLATTEST))
+        curvature = np.full((k, k), max(abs(float(found.bend[0])), LEAST_CURVATURE))
         return RotationPoint(-float(D * found.value[0]), slope, curvature, (found, self.signs))
 
 
@@ -208,7 +208,7 @@ def rough_rotation(W: np.ndarray, Z: np.ndarray, contrast: str, steps: int) -> n
         found = moments(turned(W.astype(np.float32), Z), Z.shape, contrast, rough=True)
         D = found.signs
         DM = D[:, None] * found.M
-        if np.abs(DM - DM.T).max() <= ROUGH:
+        if np.abs(DM - DM.T).max() <= ROUGH_SLOPE:
             break
         U, _, Vt = np.linalg.svd(found.M - np.diag(found.slope))
         W = D[:, None] * (U @ (Vt @ W))

@@ -24,7 +24,15 @@ class CanonicalPairs(NeedsTargets, Transformer):
     correlations_: np.ndarray  # (k,)
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Return the variates U of rows, or (U, V) if the rows of Y are given, too."""
+        """Return the variates U of rows, shape (m, k), or (U, V) if rows of Y are given, too."""
+        U = self._variates_x(X)
+        return U if y is None else (U, self._variates_y(y, len(U)))
+
+    def _variates_x(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _variates_y(self, y: Any, m: int) -> np.ndarray:
+        """Return V of as many rows of Y as there are of X."""
         raise NotImplementedError
 
     def correlations(self, X: Any, y: Any) -> np.ndarray:
@@ -133,16 +141,14 @@ class CCA(CanonicalPairs, TableTransformer):
         self._accept(_proved(left, right, A, B, self.correlations_, float(sizes @ sizes)))
         return self
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Return the variates U of rows, or (U, V) if the rows of Y are given, too."""
+    def _variates_x(self, X: Any) -> np.ndarray:
         X = self._new_table(X)
-        U = project(X, self.x_mean_, self.x_weights_).astype(X.dtype, copy=False)
-        return U if y is None else (U, self._variates_of(y, len(X)))
+        return project(X, self.x_mean_, self.x_weights_).astype(X.dtype, copy=False)
 
-    def _variates_of(self, y: Any, n: int) -> np.ndarray:
+    def _variates_y(self, y: Any, m: int) -> np.ndarray:
         Y = columns_of(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
-        if len(Y) != n or Y.shape[1] != len(self.y_mean_):
-            raise ValueError(f"y must have shape ({n}, {len(self.y_mean_)}); got {Y.shape}")
+        if Y.shape != (m, len(self.y_mean_)):
+            raise ValueError(f"y must have shape ({m}, {len(self.y_mean_)}); got {Y.shape}")
         return project(Y, self.y_mean_, self.y_weights_)
 
     def fit_transform(self, X: Any, y: Any) -> Any:

@@ -20,9 +20,9 @@ from mercer.spectral._base import COUNT, POSITIVE, eigen_proof, off_identity
 from mercer.spectral._centered_factor import RidgedFactor
 from mercer.spectral.cca import CanonicalPairs, columns_of, shared_signs
 
-CORRELATED = 1e-7  # smaller correlations are rounding
-SMALL = 400  # columns; a whole singular value decomposition is fast enough below
-PROBE = 1e-6  # of a product with K: a factor that misses more shows that K is indefinite
+LEAST_CORRELATION = 1e-7  # smaller correlations are rounding
+WHOLE_SVD_UP_TO = 400  # columns; a whole singular value decomposition is fast enough below
+PROBE_TOLERANCE = 1e-6  # of a product with K: a factor that misses more shows that K is indefinite
 
 
 class KernelCCA(CanonicalPairs, KernelEstimator):
@@ -125,14 +125,12 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
         self.kernel_y_.check_pair(sample, sample)
         return sample
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Return f(x) of rows, shape (m, k), or f(x) and g(y) if the rows of Y are given, too."""
+    def _variates_x(self, X: Any) -> np.ndarray:
         rows = self._new_rows(X)
         K = gram(self.kernel_, rows, self.X_fit_, storage="blocked", dtype=np.float64)
-        U = (K @ self.dual_coef_x_ + self.intercept_x_).astype(rows.dtype, copy=False)
-        return U if y is None else (U, self._functions_of(y, len(U)))
+        return (K @ self.dual_coef_x_ + self.intercept_x_).astype(rows.dtype, copy=False)
 
-    def _functions_of(self, y: Any, m: int) -> np.ndarray:
+    def _variates_y(self, y: Any, m: int) -> np.ndarray:
         rows = _rows_of(self.kernel_y_, y)
         if len(rows) != m:
             raise ValueError(f"y must have as many rows as X, {m}; got {len(rows)}")
@@ -184,7 +182,7 @@ def canonical_functions(
     """
     x, y = _Side(K, lam, memory), _Side(L, lam, memory)
     P, kappa, Q = leading_singular(x.T.T @ y.T, k)
-    keep = kappa > CORRELATED
+    keep = kappa > LEAST_CORRELATION
     kappa = kappa[keep]
     scale = np.sqrt(len(x.T) - 1)
     P, Q = scale * P[:, keep], scale * Q[:, keep]
@@ -212,11 +210,11 @@ def _factor_holds(K: CenteredGram, G: np.ndarray, trace: float) -> bool:
     probe = np.random.default_rng(0).standard_normal((n, 2))
     missed = np.linalg.norm(K @ probe - G @ (G.T @ probe))
     rounding = n * n * EPS * float(np.abs(K.base.diagonal()).max(initial=0.0))
-    return bool(missed <= PROBE * trace * np.linalg.norm(probe) + rounding)
+    return bool(missed <= PROBE_TOLERANCE * trace * np.linalg.norm(probe) + rounding)
 
 
 def leading_singular(
-    M: np.ndarray, k: int, *, small: int = SMALL
+    M: np.ndarray, k: int, *, small: int = WHOLE_SVD_UP_TO
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the k largest singular values of M and their vectors, as columns."""
     if min(M.shape) <= small or k * 4 > min(M.shape):
@@ -226,7 +224,7 @@ def leading_singular(
         return leading_singular(M.T, k, small=small)[::-1]
     solved = symmetric_eigenpairs(M @ M.T, k, tolerance=1e-12)
     P, sizes = solved.value, np.sqrt(np.maximum(solved.eigenvalues, 0.0))
-    return P, sizes, M.T @ P / np.maximum(sizes, CORRELATED)
+    return P, sizes, M.T @ P / np.maximum(sizes, LEAST_CORRELATION)
 
 
 def _proof(x: _Side, y: _Side, found: CanonicalFunctions) -> Certificate:

@@ -24,7 +24,7 @@ from mercer.spectral._base import (
 )
 from mercer.spectral._centered_factor import RidgedFactor
 
-SOLVE = 1e-10  # of the linear systems: the proof divides their residuals by √ρ
+SOLVE_TOLERANCE = 1e-10  # of the linear systems: the proof divides their residuals by √ρ
 
 Lengths = Callable[[np.ndarray], np.ndarray]
 
@@ -178,7 +178,8 @@ class FisherProblem:
         """
         n = len(self.codes)
         ridge = np.full(n, n * self.rho)
-        regressions = solve_ridge(raw, self._targets(), ridge, tolerance=SOLVE, memory=memory)
+        Y = self._targets()
+        regressions = solve_ridge(raw, Y, ridge, tolerance=SOLVE_TOLERANCE, memory=memory)
         solution = self._reduce(regressions.value, k, self._by_products)
         if regressions.status is Status.INDEFINITE:
             return replace(solution, status=Status.INDEFINITE)

@@ -23,11 +23,11 @@ from mercer.spectral._rotations import (
 from mercer.spectral._separation import CONTRASTS, separate
 from mercer.spectral.ica import SAFETY, Unmixing
 
-SOME = 1000  # rows on which the starts are compared
-ROUNDS = 5  # choices of pivots at most
-ROUGH = 1e-3  # derivative at which the starts are compared
+COMPARED_ROWS = 1000  # rows on which the starts are compared
+PIVOT_ROUNDS = 5  # choices of pivots at most
+ROUGH_SLOPE = 1e-3  # derivative at which the starts are compared
 LEFT_OUT = 1e-12  # of a kernel value, by the features at most ...
-MOST = 100  # ... unless they would be more than these
+MOST_PIVOTS = 100  # ... unless they would be more than these
 
 
 class KernelICA(Unmixing):
@@ -134,17 +134,18 @@ class KernelICA(Unmixing):
         """Return the best of all starts, which some of the rows tell, followed to the end."""
         rng = check_random_state(self.random_state)
         first = random_rotation(len(Z), rng)
-        starts = [separate(Z, name, first, ROUGH, self.max_iter).W for name in CONTRASTS]
+        starts = [separate(Z, name, first, ROUGH_SLOPE, self.max_iter).W for name in CONTRASTS]
         starts += [random_rotation(len(Z), rng) for _ in range(self.n_restarts)]
-        some = Z if Z.shape[1] <= SOME else Z[:, rng.permutation(Z.shape[1])[:SOME]]
-        ends = [self._descent(some, W, max(ROUGH, self.tol)) for W in starts]
+        n = Z.shape[1]
+        some = Z if n <= COMPARED_ROWS else Z[:, rng.permutation(n)[:COMPARED_ROWS]]
+        ends = [self._descent(some, W, max(ROUGH_SLOPE, self.tol)) for W in starts]
         best = min(ends, key=lambda end: end.point.value)
         return self._descent(Z, best.W, SAFETY * self.tol)
 
     def _descent(self, Z: np.ndarray, W: np.ndarray, tol: float) -> Descent:
         """Descend from W, with new pivots as long as they make a difference."""
         steps = 0
-        for _ in range(ROUNDS):
+        for _ in range(PIVOT_ROUNDS):
             objective = KernelContrast(Z, self.gamma, self.lam, around=W)
             end = descend(objective, W, tol=tol, max_iter=max(self.max_iter - steps, 1))
             W, steps = end.W, steps + end.n_iter
@@ -186,7 +187,7 @@ class Pivots(NamedTuple):
         rest = np.ones(len(values))
         rows: list[np.ndarray] = []
         chosen: list[int] = []
-        while rest.max(initial=0.0) > LEFT_OUT and len(chosen) < min(MOST, len(values)):
+        while rest.max(initial=0.0) > LEFT_OUT and len(chosen) < min(MOST_PIVOTS, len(values)):
             pivot = int(rest.argmax())
             row = np.exp(-gamma * (values - values[pivot]) ** 2)
             for earlier in rows:

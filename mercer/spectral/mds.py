@@ -29,8 +29,8 @@ from mercer.spectral._scaling import (
 )
 
 BLOCK_VALUES = 2**20  # distances that are compared together
-ROUNDING = 1e-10  # eigenvalues below this share of the largest are zero
-MATTERS = 1e-6  # negative eigenvalues beyond this share are worth a note
+ZERO_SHARE = 1e-10  # eigenvalues below this share of the largest are zero
+NOTED_SHARE = 1e-6  # negative eigenvalues beyond this share are worth a note
 NOTE = (
     "the distances are not Euclidean: the coordinates cannot reproduce them; see check_distance, "
     "and transform=schoenberg.Power(p) with a small p"
@@ -116,7 +116,7 @@ class _MDS(ScaledEmbedding):
         K = centered_products(halves / self.scale_ / self.scale_)
         solution = leading_eigenpairs(K, self.n_components)
         spectrum = eigvalsh(fresh_array(K), overwrite_a=True, check_finite=False, driver="evd")
-        floor = ROUNDING * max(float(np.abs(spectrum).max()), TINY)
+        floor = ZERO_SHARE * max(float(np.abs(spectrum).max()), TINY)
         negative, positive = spectrum[spectrum < -floor], spectrum[spectrum > floor]
         self._place(solution, K.centering.means)
         self._describe(solution, negative, float(positive.sum()))
@@ -141,7 +141,7 @@ class _MDS(ScaledEmbedding):
             "negative_eigenvalues": len(negative),
             "smallest_eigenvalue": smallest * unit,
             "negative_share": lost / max(positive_sum + lost, TINY),
-            **({"note": NOTE} if smallest < -MATTERS * largest else {}),
+            **({"note": NOTE} if smallest < -NOTED_SHARE * largest else {}),
         }
         about = f"−½HD²H v = λ v for {len(values)} coordinates of {len(self.embedding_)} points"
         self._accept(with_parts(solution, about, **parts))

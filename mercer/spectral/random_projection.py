@@ -17,9 +17,9 @@ from mercer._sklearn import Interval, StrOptions
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral._base import COUNT
 
-FAILURE = 1e-6  # probability with which a given number of columns breaks its promise
+FAILURE_PROBABILITY = 1e-6  # that a given number of columns breaks its promise
 MOST_ROWS = 64  # whose distances are measured, 2016 pairs
-FULL = 0.05  # share of entries from which a product with dense rows is faster as a dense one
+DENSE_SHARE = 0.05  # of entries, from which a product with dense rows is faster as a dense one
 SPARSE_DENSITY = 1.0 / 3.0  # the sparsest for which the lemma's bound is that of normal entries
 
 
@@ -151,7 +151,7 @@ def johnson_lindenstrauss_dimension(n: int, eps: float) -> int:
     return int(4.0 * np.log(n) / (eps**2 / 2.0 - eps**3 / 3.0))
 
 
-def promised_distortion(n: int, k: int, failure: float = FAILURE) -> float:
+def promised_distortion(n: int, k: int, failure: float = FAILURE_PROBABILITY) -> float:
     """Return the ε that k columns exceed on n points with a probability of at most ``failure``.
 
     A squared distance changes by more than a factor 1 ± ε with a probability of at most
@@ -233,7 +233,7 @@ def _distortion(X: Any, R: Any, random: Any) -> tuple[float, int]:
 
 def _times(X: Any, R: Any) -> np.ndarray:
     """Return X Rᵀ as an array; BLAS takes a sparse R with many entries if the rows are dense."""
-    if sp.issparse(R) and not sp.issparse(X) and R.nnz > FULL * R.shape[0] * R.shape[1]:
+    if sp.issparse(R) and not sp.issparse(X) and R.nnz > DENSE_SHARE * R.shape[0] * R.shape[1]:
         R = R.toarray()
     product = X.astype(np.float64, copy=False) @ R.T
     return product.toarray() if sp.issparse(product) else np.asarray(product)

@@ -18,10 +18,10 @@ from mercer.solvers import fix_signs
 from mercer.spectral._base import NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
 from mercer.spectral._covariance import by_singular_values
 
-RELAXED = 1.6  # over-relaxation: a third fewer steps than 1, on every problem tried
+RELAXATION = 1.6  # over-relaxation: a third fewer steps than 1, on every problem tried
 CHECK_EVERY = 10  # steps; a check costs about as much as a step
 RAISE, RAISE_UNTIL = 1.5, 1000  # of μ where feasibility lags behind the gap; then it stays
-SMALL = 1000  # rows or columns; a second BLAS thread waits longer on these than it works
+ONE_THREAD_UP_TO = 1000  # rows or columns; a second BLAS thread waits longer on these than it works
 
 
 class RobustPCA(LinearProjection):
@@ -161,7 +161,7 @@ def split_low_rank_sparse(
     """
     split, status, steps = Split(np.zeros_like(X), X.copy(), np.zeros_like(X)), Status.OPTIMAL, 0
     if X.any():
-        with one_blas_thread if min(X.shape) <= SMALL else nullcontext():
+        with one_blas_thread if min(X.shape) <= ONE_THREAD_UP_TO else nullcontext():
             split, status, steps = _alternate(X, lam, tol, limits)
     certificate = split_gap(X, split, lam, tolerance=tol, unit=unit)
     return Solution(split, final_status(status, certificate), certificate, stats={"steps": steps})
@@ -175,7 +175,7 @@ def _alternate(X: np.ndarray, lam: float, tol: float, limits: Limits) -> tuple[S
     try:
         while status is None:
             L, values = shrink_values(X - S + Y / mu, 1.0 / mu)
-            mixed = X - RELAXED * L - (1.0 - RELAXED) * (X - S) + Y / mu
+            mixed = X - RELAXATION * L - (1.0 - RELAXATION) * (X - S) + Y / mu
             S = shrink_entries(mixed, lam / mu)
             Y = mu * (mixed - S)  # λ times a subgradient of ‖S‖₁: within ±λ
             step += 1

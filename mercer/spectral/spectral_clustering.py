@@ -17,7 +17,7 @@ from mercer.spectral._lloyd import InnerProducts, kernel_kmeans
 from mercer.spectral._scaling import of_graph, without_direction
 
 NEIGHBOURS = [Interval(Integral, 2, None, closed="left")]
-APART = 1e-10  # Laplacian eigenvalues below are 0: one for each part of the graph
+ZERO_EIGENVALUE = 1e-10  # Laplacian eigenvalues below are 0: one for each part of the graph
 MAX_ITER = 300
 
 
@@ -60,6 +60,7 @@ default="nearest_neighbors"
     True
     """
 
+    accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT],
         "n_neighbors": NEIGHBOURS,
@@ -81,7 +82,7 @@ default="nearest_neighbors"
         self._validate_params()
         solution = self._fit_affinity(X, self.n_components + 1)
         found = solution.value
-        self.n_graph_components_ = max(1, int((found.values < APART).sum()))
+        self.n_graph_components_ = max(1, int((found.values < ZERO_EIGENVALUE).sum()))
         root = np.sqrt(found.degrees)
         self.eigenvalues_, vectors = without_direction(found.values, found.vectors, root)
         self.embedding_ = vectors / root[:, None]
