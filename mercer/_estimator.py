@@ -197,6 +197,19 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weight
 
 
+def class_priors(priors: Any, totals: np.ndarray) -> np.ndarray:
+    """Return the given probabilities of the classes, or their shares of the weight."""
+    if priors is None:
+        return totals / totals.sum()
+    P, count = np.asarray(priors, dtype=np.float64), len(totals)
+    if P.shape != (count,) or not (P > 0).all() or abs(P.sum() - 1.0) > 1e-6:
+        raise ValueError(
+            f"priors must be {count} positive numbers with sum 1, one for each class; got "
+            f"{priors!r}"
+        )
+    return P / P.sum()
+
+
 def class_codes(
     y: np.ndarray, weight: np.ndarray | None = None, *, among: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, check_weights, class_codes
+from mercer._estimator import ProvedEstimator, check_weights, class_codes, class_priors
 from mercer._sklearn import Interval, StrOptions
 from mercer.bayes._moments import (
     LOG_2PI,
@@ -82,16 +82,6 @@ class BayesRule(ClassifierMixin):
         return np.append(self.classes_, self._reject_value())[best]
 
     # ------------------------------------------------------------ parameters
-    def _given_priors(self) -> np.ndarray:
-        priors = np.asarray(self.priors, dtype=np.float64)
-        count = len(self.classes_)
-        if priors.shape != (count,) or not (priors > 0).all() or abs(priors.sum() - 1.0) > 1e-6:
-            raise ValueError(
-                f"priors must be {count} positive numbers with sum 1, one for each class; "
-                f"got {self.priors!r}"
-            )
-        return priors / priors.sum()
-
     def _loss_matrix(self) -> np.ndarray | None:
         if self.loss is None:
             return None
@@ -221,7 +211,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         self.classes_, codes = class_codes(y, weight)
         X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         counts = np.bincount(codes, weight)
-        self.priors_ = counts / counts.sum() if self.priors is None else self._given_priors()
+        self.priors_ = class_priors(self.priors, counts)
         self._loss_matrix()
         self._reject_value()
         rows = self._centre(X, codes, weight)

@@ -18,7 +18,7 @@ from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import chosen, kernel_from_text, seconds
-from mercer.cli.problem import Problem, as_problem, learnable, split
+from mercer.cli.problem import TableProblem, as_problem, learnable, split
 from mercer.cli.recipes import RECIPES
 from mercer.cli.screen import Screen, interval
 from mercer.datasets import load_penguins
@@ -74,7 +74,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     return INTERRUPTED if learned.interrupted or ended else 0
 
 
-def _read(options: FitOptions, screen: Screen) -> tuple[Problem, Problem]:
+def _read(options: FitOptions, screen: Screen) -> tuple[TableProblem, TableProblem]:
     """Return what to learn from and what to test with."""
     with screen.step("read", f"reading {options.data.name}") as said:
         data = read_with_target(options.data, options.target, options.ignore)
@@ -94,7 +94,7 @@ def _read(options: FitOptions, screen: Screen) -> tuple[Problem, Problem]:
     return learn, test
 
 
-def _test_rows(options: FitOptions, problem: Problem) -> Problem:
+def _test_rows(options: FitOptions, problem: TableProblem) -> TableProblem:
     data = read_with_target(Path(str(options.test)), problem.target, options.ignore)
     lacking = [name for name in _names(problem.X) if name not in data.feature_names]
     if lacking:
@@ -113,7 +113,7 @@ def _names(X: Any) -> list[str]:
     return list(getattr(X, "columns", []))  # sparse rows have places, no names
 
 
-def _suits(model: str, problem: Problem) -> None:
+def _suits(model: str, problem: TableProblem) -> None:
     known = RECIPES[problem.task]
     if model != "auto" and model not in known:
         raise CommandError(
@@ -123,7 +123,7 @@ def _suits(model: str, problem: Problem) -> None:
 
 
 def _examined(
-    learned: Learned, learn: Problem, test: Problem, screen: Screen, limit: float | None
+    learned: Learned, learn: TableProblem, test: TableProblem, screen: Screen, limit: float | None
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     given: dict[str, Any] = {
@@ -141,7 +141,11 @@ def _examined(
 
 
 def _looked_at(
-    learned: Learned, learn: Problem, test: Problem, limit: float | None, given: dict[str, Any]
+    learned: Learned,
+    learn: TableProblem,
+    test: TableProblem,
+    limit: float | None,
+    given: dict[str, Any],
 ) -> tuple[Study, bool]:
     try:
         if not learned.interrupted:
@@ -155,8 +159,8 @@ def _looked_at(
 
 def _about(
     options: FitOptions,
-    learn: Problem,
-    test: Problem,
+    learn: TableProblem,
+    test: TableProblem,
     learned: Learned,
     study: Study,
     screen: Screen,

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from mercer._words import count, last_part, percent, setting
 from mercer.cli.errors import CommandError
 from mercer.cli.files import encoded
-from mercer.cli.problem import Problem
+from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import AUTO, RECIPES, Recipe
 from mercer.cli.screen import Screen
 from mercer.select import KernelSearchCV, Staged, tune
@@ -67,7 +67,13 @@ class Learner:
     """
 
     def __init__(
-        self, problem: Problem, *, kernel: Any, time_limit: float | None, seed: int, screen: Screen
+        self,
+        problem: TableProblem,
+        *,
+        kernel: Any,
+        time_limit: float | None,
+        seed: int,
+        screen: Screen,
     ):
         self.problem, self.kernel, self.seed, self.screen = problem, kernel, seed, screen
         self.time_limit = time_limit

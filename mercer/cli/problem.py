@@ -19,7 +19,7 @@ ROWS_OF_A_CLASS = 3  # of two classes at least: one to be tested with, two for t
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TableProblem:
     """Rows with targets, none missing.
 
     ``y`` holds the labels, or float64 numbers for regression; ``numbers`` counts the rows of the
@@ -36,7 +36,7 @@ class Problem:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, rows: np.ndarray) -> Problem:
+    def take(self, rows: np.ndarray) -> TableProblem:
         """Return some of the rows."""
         return replace(
             self, X=_safe_indexing(self.X, rows), y=self.y[rows], numbers=self.numbers[rows]
@@ -55,7 +55,7 @@ class Problem:
         return f"{self.target}: {len(labels)} classes ({', '.join(shares)}{more})"
 
 
-def as_problem(data: Data, task: str = "auto") -> Problem:
+def as_problem(data: Data, task: str = "auto") -> TableProblem:
     """Return the rows that have a target, and the task: given, or found in the target's values."""
     rows, target, notes = _present(data), str(data.target), []
     X, y = data.X, np.asarray(data.y)[rows]
@@ -67,7 +67,7 @@ def as_problem(data: Data, task: str = "auto") -> Problem:
         task, why = _task_of(y, target)
         notes += [why] if why else []
     y = _numbers(y, target) if task == "regress" else _labels(y)
-    return Problem(X, y, target, task, rows + 1, tuple(notes))
+    return TableProblem(X, y, target, task, rows + 1, tuple(notes))
 
 
 def _present(data: Data) -> np.ndarray:
@@ -133,7 +133,7 @@ def _labels(y: np.ndarray) -> np.ndarray:
     return np.array([str(v) for v in y])
 
 
-def learnable(problem: Problem) -> Problem:
+def learnable(problem: TableProblem) -> TableProblem:
     """Return the rows that can be learned from; refuse targets from which nothing can."""
     values, counts = np.unique(problem.y, return_counts=True)
     if len(values) == 1:
@@ -157,7 +157,7 @@ def learnable(problem: Problem) -> Problem:
     return _without_rare(problem, values[counts < 2])
 
 
-def _without_rare(problem: Problem, rare: np.ndarray) -> Problem:
+def _without_rare(problem: TableProblem, rare: np.ndarray) -> TableProblem:
     if not len(rare):
         return problem
     kept = problem.take(np.flatnonzero(~np.isin(problem.y, rare)))
@@ -166,7 +166,7 @@ def _without_rare(problem: Problem, rare: np.ndarray) -> Problem:
     return replace(kept, notes=(*kept.notes, note))
 
 
-def split(problem: Problem, share: float, seed: int) -> tuple[Problem, Problem]:
+def split(problem: TableProblem, share: float, seed: int) -> tuple[TableProblem, TableProblem]:
     """Return rows to learn from and rows to be tested with, every class in both."""
     n = len(problem)
     rows = np.arange(n)

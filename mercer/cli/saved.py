@@ -15,7 +15,7 @@ from mercer._words import count, fixed, last_part, setting
 from mercer.assess import evaluate as assess
 from mercer.cli.errors import MODEL, CommandError
 from mercer.cli.files import predicted, read_model, read_with_target, said_in_one_line, writable
-from mercer.cli.problem import Problem, as_problem
+from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.recipes import RECIPES
 from mercer.cli.screen import Screen, interval
 from mercer.io import inspect
@@ -63,7 +63,7 @@ def _like(model: Any, y: Any) -> Any:
     return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
 
 
-def _judged(model: Any, problem: Problem, y: np.ndarray, data: Path, screen: Screen) -> Any:
+def _judged(model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen: Screen) -> Any:
     """Compare; rows of a class that the model has never seen count as mistakes."""
     prediction = predicted(model, problem.X, data)
     if problem.task == "regress":

@@ -67,7 +67,7 @@ def _plain_cells(job: Job) -> Iterator[Cell]:
     """Cross-validate in the ordinary way: scikit-learn fits each candidate to each fold's rows."""
     cells = list(job.cells())
     parallel = Parallel(n_jobs=job.n_jobs, return_as="generator", pre_dispatch="n_jobs")
-    results = parallel(_task(job, *cell) for cell in cells if not job.expired)
+    results = parallel(_task(job, *cell) for cell in cells if not job.limits.stopped())
     # the cells that were started are the first ones: expiry does not end
     for (candidate, fold), result in zip(cells, results, strict=False):
         yield candidate, fold, {**result_of(0, None, None), **result}

@@ -6,7 +6,6 @@ far as it was filled. Every search, curve and cross-validation of this folder is
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from mercer._array import as_index
+from mercer._limits import Limits
 from mercer._sklearn import (
     _check_method_params,
     _MultimetricScorer,
@@ -61,7 +61,7 @@ class Job:
     true_models: bool = False  # whether the fitted models themselves are wanted
     n_jobs: int | None = None  # threads; of ordinary cross-validation joblib's workers
     memory: Any = None  # byte budget
-    deadline: float | None = None  # on the clock time.monotonic()
+    limits: Limits = field(default_factory=Limits)
     verbose: int = 0
     progress: Any = False  # whether to draw a bar; "auto" draws on a terminal
     metric: Any = "score"  # the scorer that decides, and that the bar speaks of, of several
@@ -73,11 +73,6 @@ class Job:
     def cells(self) -> Iterator[tuple[int, int]]:
         """Yield (candidate, fold) in the order of scikit-learn's tables."""
         return product(range(len(self.candidates)), range(len(self.folds)))
-
-    @property
-    def expired(self) -> bool:
-        """Whether the time is over."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
 
     @property
     def first_candidate(self) -> Any:

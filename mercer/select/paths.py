@@ -153,7 +153,7 @@ class _MarginPaths:
 
     def _work(self, tasks: deque[Task]) -> Iterator[Outcome]:
         matrix = self.whole.with_own_room()
-        while tasks and not self.group.expired:
+        while tasks and not self.group.limits.stopped():
             try:
                 task = tasks.popleft()
             except IndexError:  # another thread was quicker
@@ -223,8 +223,7 @@ class _MarginPaths:
         ratio: float,
     ) -> SmoState:
         limits = Limits.of(machine.max_iter, machine.time_limit, 2**62)
-        if self.group.deadline is not None:
-            limits.deadline = min(limits.deadline, self.group.deadline)
+        limits.deadline = min(limits.deadline, self.group.limits.deadline)
         self.running.append(limits)
         if self.stopped:
             limits.interrupt()
@@ -279,7 +278,7 @@ def ridge_paths(group: Group) -> Iterator[Outcome]:
     machines, apart = _machines(group, _has_positive_lam)
     for path in _paths(machines, ("lam",)):
         for fold, fit_params in zip(group.folds, group.fit_params, strict=True):
-            if group.expired:
+            if group.limits.stopped():
                 return
             yield from _ridge_fold(group, path, fold, fit_params)
     if apart:

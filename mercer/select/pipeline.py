@@ -94,7 +94,7 @@ class PipelineRun:
     def _fold_cells(
         self, params: Params, candidates: list[Candidate], fold: Fold
     ) -> Iterator[Cell]:
-        if self.job.expired:
+        if self.job.limits.stopped():
             return
         start = time.perf_counter()
         try:

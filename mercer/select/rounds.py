@@ -29,6 +29,7 @@ from sklearn.utils import resample
 
 from mercer._array import parse_memory
 from mercer._floats import TINY
+from mercer._limits import Limits
 from mercer._sklearn import _check_method_params, _num_samples
 from mercer._words import last_part
 from mercer.cv_results import Trials, is_number
@@ -190,7 +191,7 @@ class StagedRun:
         self.rows = np.arange(self.n)
         self.stage_rows: list[int] = []
         self.begun = time.monotonic()
-        self.limit = None if job.deadline is None else job.deadline - self.begun
+        self.limit = job.limits.seconds_left()
 
     def tables(self) -> list[Table]:
         """Return the tables of all rounds, each with its choice."""
@@ -224,8 +225,8 @@ class StagedRun:
         tables = self.wide(self._wide_job(self.job))
         if tables[-1].status == "time_limit" and not any(table.complete for table in tables):
             self.rows = self._sample(len(self.rows) // 3)
-            deadline = time.monotonic() + float(self.limit or 0.0)
-            tables = self.wide(self._wide_job(replace(self.job, deadline=deadline)))
+            again = replace(self.job, limits=Limits.of(time_limit=self.limit))
+            tables = self.wide(self._wide_job(again))
         return tables
 
     def _sample(self, size: int) -> np.ndarray:
@@ -238,8 +239,9 @@ class StagedRun:
         """Return the job of some candidates on a larger sample."""
         job = self._on_rows(self.job, rows, self._splits)
         memory = min(parse_memory(job.memory), parse_memory(SHARED))
-        late = None if self.limit is None else max(self.begun + self.limit, time.monotonic() + 0.1)
-        return replace(job, candidates=candidates, memory=memory, deadline=late)
+        left = None if self.limit is None else self.begun + self.limit - time.monotonic()
+        limits = Limits.of(time_limit=None if left is None else max(left, 0.1))
+        return replace(job, candidates=candidates, memory=memory, limits=limits)
 
     def _on_rows(self, job: Job, rows: np.ndarray, splitter_of: Callable[[Job], Any]) -> Job:
         part = job.on_rows(rows, [])

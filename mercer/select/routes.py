@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._estimator import KernelEstimator
+from mercer._limits import Limits
 from mercer.kernels import Kernel
 from mercer.kernels.base import UNKNOWN
 from mercer.kernels.sample import Pair, Sample
@@ -62,13 +63,8 @@ class Group(NamedTuple):
     folds: list[Fold]  # those on which the bound kernel is this one
     candidates: list[Candidate]  # what to fit on each of these folds
     fit_params: list[dict[str, Any]]  # for each fold, cut to its training rows
-    deadline: float | None = None  # on the clock time.monotonic()
+    limits: Limits
     train_scores: bool = False  # whether training rows are asked about too
-
-    @property
-    def expired(self) -> bool:
-        """Whether the time is over."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ class Outcome(NamedTuple):
 class Route(NamedTuple):
     """A way to fit all candidates of a group on all its folds.
 
-    ``run`` yields the outcomes in any order. When ``group.expired`` it stops: what was not yielded
+    ``run`` yields the outcomes in any order, until ``group.limits.stopped()``: what was not yielded
     counts as not evaluated. A failure of one fit is an outcome with ``error``; the rest goes on.
     """
 
@@ -189,7 +185,7 @@ def fits_from_gram(group: Group) -> Iterator[Outcome]:
             continue
         template.kernel = kernel
         for fold, fit_params in zip(group.folds, group.fit_params, strict=True):
-            if group.expired:
+            if group.limits.stopped():
                 return
             yield _fitted(template, candidate, fold, group.y, fit_params)
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import assert_all_finite, get_tags, indexable
 
 from mercer._estimator import Reporting
+from mercer._limits import Limits
 from mercer._sklearn import (
     BaseSearchCV,
     Interval,
@@ -208,7 +209,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         return [evaluate(job)]
 
     def _job(self, X: Any, y: Any, scorers: Any, routed: Any) -> Job:
-        start = time.monotonic()
+        limits = Limits.of(time_limit=self.time_limit)
         candidates = list(ParameterGrid(self.param_grid))
         check_names(self.estimator, candidates)
         return Job(
@@ -224,7 +225,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
             train_scores=self.return_train_score,
             n_jobs=self.n_jobs,
             memory=self.memory,
-            deadline=None if self.time_limit is None else start + self.time_limit,
+            limits=limits,
             verbose=self.verbose,
             progress=self.progress,
             metric=self.refit,

@@ -151,7 +151,7 @@ class SharedRun:
         yield from self._scored(self.kernels.failed)
         for parts in bound:
             for together in self._batches(parts):
-                if self.job.expired:
+                if self.job.limits.stopped():
                     return
                 yield from self._run(together)
 
@@ -179,7 +179,7 @@ class SharedRun:
     def _outcomes(self, groups: list[Group]) -> Iterator[Cell]:
         """Yield the outcomes of several groups in turns."""
         for outcome in in_turns([self.route.run(group) for group in groups]):
-            if self.job.expired:  # a route may be ahead of what is scored
+            if self.job.limits.stopped():  # a route may be ahead of what is scored
                 return
             yield from self._scored([outcome])
 
@@ -198,7 +198,7 @@ class SharedRun:
             part.folds,
             part.candidates,
             [self.kernels.fit_params(fold) for fold in part.folds],
-            self.job.deadline,
+            self.job.limits,
             self.job.train_scores,
         )
 

@@ -24,7 +24,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 BIG = 1e30  # larger than any residual, far from overflow in float32
-TINY = 1e-12  # the smallest curvature of a pair
+LEAST_CURVATURE = 1e-12  # the smallest curvature of a pair
 
 
 @intrinsic
@@ -109,7 +109,7 @@ def _move(e, up, Ki, Kj, step, keys):
 @_fast
 def _gain(e, down, Ki, Kii, diagonal, high, keys):
     """Return the key of the largest gain of i going up and k down, and the largest violation."""
-    zero, tiny = e.dtype.type(0), e.dtype.type(TINY)
+    zero, tiny = e.dtype.type(0), e.dtype.type(LEAST_CURVATURE)
     largest = ordered(zero)
     worst = largest
     for k in range(len(e)):
@@ -185,7 +185,7 @@ def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps, source, ind
             _gather(source, index, j, Kj)
             have[j] = True
         curvature = np.float64(diagonal[i]) + diagonal[j] - 2.0 * Ki[j]
-        free = (np.float64(high) - e[j] - down[j]) / max(curvature, TINY)
+        free = (np.float64(high) - e[j] - down[j]) / max(curvature, LEAST_CURVATURE)
         step = _take_step(i, j, free, beta, lo, hi)
         set_masks(i, beta, lo, hi, eps, up, down)
         set_masks(j, beta, lo, hi, eps, up, down)

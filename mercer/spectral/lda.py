@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import svd
 
-from mercer._estimator import class_codes
+from mercer._estimator import class_codes, class_priors
 from mercer._floats import EPS, TINY, safe_unit
 from mercer._sklearn import StrOptions
 from mercer.result import Solution
@@ -108,21 +108,11 @@ class LDA(NearestMean, LinearProjection):
         X, y = self._fit_table(X, y, ensure_min_samples=2)
         self.classes_, codes = class_codes(y)
         counts = np.bincount(codes)
-        self.priors_ = counts / len(codes) if self.priors is None else self._given_priors()
+        self.priors_ = class_priors(self.priors, counts)
         rows, self.means_ = within_classes(X, codes)
         self.mean_ = self.priors_ @ self.means_
         self._solve(self._within(rows, codes, counts))
         return self
-
-    def _given_priors(self) -> np.ndarray:
-        priors = np.asarray(self.priors, dtype=np.float64)
-        count = len(self.classes_)
-        if priors.shape != (count,) or not (priors > 0).all() or abs(priors.sum() - 1.0) > 1e-6:
-            raise ValueError(
-                f"priors must be {count} positive numbers with sum 1, one for each class; "
-                f"got {self.priors!r}"
-            )
-        return priors / priors.sum()
 
     def _within(self, rows: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> Within:
         """Return the within-class covariance as weighted rows in their units, and its floor."""

@@ -178,7 +178,7 @@ class Constants:
         values = group.X.data[:, :1]
         for fold in group.folds:
             for candidate in reversed(group.candidates):
-                if group.expired:
+                if group.limits.stopped():
                     return
                 model = unfitted(group.estimator)
                 model.classes_ = np.unique(group.y)
