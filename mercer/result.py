@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from mercer._display import Row, Shown, yes_no
-from mercer._display import html_table as html_table
-from mercer._display import text_table as text_table
 
 
 class Status(Enum):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import ranges
-from mercer.result import html_table, text_table
+from mercer._display import html_table, text_table
 
 BLOCK_VALUES = 2**20  # counts that are drawn together
 

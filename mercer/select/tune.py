@@ -12,10 +12,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 
+from mercer._display import text_table
 from mercer._sklearn import _num_samples, _safe_split
 from mercer._words import setting
 from mercer.machines import SVC, SVR, KernelRidge
-from mercer.result import text_table
 from mercer.select.engine import evaluate
 from mercer.select.grids import KNOWN, Axis, axes, candidates
 from mercer.select.job import Job, Table
