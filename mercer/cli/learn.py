@@ -19,7 +19,8 @@ from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import AUTO, RECIPES, Recipe
 from mercer.cli.screen import Screen
 from mercer.select import KernelSearchCV, Staged, tune
-from mercer.select.rounds import NOISE, sample_rows
+from mercer.select.choices import NOISE
+from mercer.select.rounds import sample_rows
 
 TUNING_SHARE = 0.5  # of the time for all searches
 STAGE_SHARE = 0.1  # of the time for each narrower round of a search

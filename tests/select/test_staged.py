@@ -15,13 +15,8 @@ from mercer import SVC, KernelRidge, KernelSearchCV, tune
 from mercer.cv_results import Trials
 from mercer.kernels import RBF
 from mercer.select import Staged
-from mercer.select.rounds import (
-    around,
-    on_more_rows,
-    promising,
-    sample_rows,
-    smoothest,
-)
+from mercer.select.choices import around, on_more_rows, promising, smoothest
+from mercer.select.rounds import sample_rows
 
 
 def results(params, folds):
@@ -315,7 +310,7 @@ def test_python_takes_what_the_command_takes(classes, name, monkeypatch):
     pytest.importorskip("polars")
     pytest.importorskip("typer")
     learn = pytest.importorskip("mercer.cli.learn")
-    from mercer.cli.problem import Problem
+    from mercer.cli.problem import TableProblem
     from mercer.cli.screen import Screen
     from mercer.tables import TableEncoder
 
@@ -323,7 +318,7 @@ def test_python_takes_what_the_command_takes(classes, name, monkeypatch):
     monkeypatch.setattr(learn, "STAGE_SHARE", 1e6)
     rows, y = problem(250, classes, seed=1)
     task = "classify" if classes else "regress"
-    given = Problem(rows, y, "y", task, np.arange(len(y)))
+    given = TableProblem(rows, y, "y", task, np.arange(len(y)))
     learner = learn.Learner(given, kernel=RBF(), time_limit=None, seed=2, screen=Screen(quiet=True))
     command = learner.learn(name).search
     encoded = TableEncoder().fit_transform(rows)
