@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
@@ -16,6 +17,7 @@ from mercer.kernels.sample import Sample
 from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
 from mercer.result import Solution
 from mercer.solvers import solve_ridge
+from mercer.solvers.ridge_landmarks import solve_ridge_landmarks
 from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 
@@ -26,10 +28,14 @@ class RidgeEstimator(KernelEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
         "fit_intercept": ["boolean"],
+        "landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
     }
 
     lam: Any
     fit_intercept: bool
+    landmarks: int | None
+    random_state: Any
     memory: Any
 
     _target_checks: ClassVar[dict[str, Any]] = {}
@@ -54,10 +60,16 @@ class RidgeEstimator(KernelEstimator):
         sample, y, self._weight = self._fit_rows(X, y, sample_weight, **self._target_checks)
         Y, self._weight, flat = self._targets(np.asarray(y), self._weight)
         rows, used = used_rows(sample, self._weight)
-        solution = self._solve(self._gram(rows), Y[used], self._weight[used])
-        alpha = np.zeros_like(Y)
-        alpha[used] = solution.value
-        self.X_fit_ = sample.data
+        self.n_fit_, self.landmark_indices_ = len(sample), self._drawn(used)
+        if self.landmark_indices_ is None:
+            solution = self._solve(self._gram(rows), Y[used], self._weight[used])
+            kept, alpha = sample, np.zeros_like(Y)
+            alpha[used] = solution.value
+        else:
+            kept = sample[self.landmark_indices_]
+            solution = self._solve_in_span(rows, kept, Y[used], self._weight[used])
+            alpha = solution.value
+        self.X_fit_ = kept.data
         self.dual_coef_ = alpha[:, 0] if flat else alpha
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
         self._errors = solution.errors if isinstance(solution, LooSolution) else None
@@ -81,6 +93,22 @@ class RidgeEstimator(KernelEstimator):
         lams = None if isinstance(self.lam, str) else check_lams(self.lam, "lam")
         return solve_ridge_loo(K, Y, weight, lams, **options)
 
+    def _drawn(self, used: np.ndarray) -> np.ndarray | None:
+        """Return the numbers of the landmarks; None: every row has a coefficient of its own."""
+        if self.landmarks is None or self.landmarks >= len(used):
+            return None
+        if not isinstance(self.lam, Real):
+            raise ValueError(f"landmarks need a number as lam; got lam={self.lam!r}")
+        random = check_random_state(self.random_state)
+        return np.sort(used[random.permutation(len(used))[: self.landmarks]])
+
+    def _solve_in_span(
+        self, rows: Sample, points: Sample, Y: np.ndarray, weight: np.ndarray
+    ) -> Solution:
+        options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "memory": self.memory}
+        given = (self.kernel_, rows, points, Y, weight, float(self.lam))
+        return solve_ridge_landmarks(*given, **options)
+
     @property
     def loo_error_(self) -> np.ndarray:
         """Mean squared leave-one-out error of each λ that was tried."""
@@ -102,6 +130,8 @@ class RidgeEstimator(KernelEstimator):
     def _errors_of_number(self) -> LooErrors:
         if self.lam_ == 0:
             raise AttributeError("there is no leave-one-out error for lam=0: use a small lam > 0")
+        if self.landmark_indices_ is not None:
+            raise AttributeError("there is no leave-one-out error with landmarks: cross-validate")
         rows, used = used_rows(self.kernel_.sample(self.X_fit_), self._weight)
         K, weight = self._gram(rows), self._weight[used]
         alpha = self.dual_coef_.reshape(len(self._weight), -1)[used]
@@ -112,7 +142,9 @@ class RidgeEstimator(KernelEstimator):
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) + b for new rows."""
         rows = self._new_rows(X)
-        K = gram(self.kernel_, rows, self.X_fit_, storage="blocked", dtype=np.float64)
+        index = self.landmark_indices_
+        kept = self.X_fit_ if index is None else self._kept(self.X_fit_, index, self.n_fit_)
+        K = gram(self.kernel_, rows, kept, storage="blocked", dtype=np.float64)
         return K @ self.dual_coef_ + self.intercept_
 
 
@@ -133,13 +165,21 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         centred Gram matrix, and 10 more beyond a border at which the best lies.
     fit_intercept : bool, default=True
         Whether to fit the offset b, which is not penalised.
+    landmarks : int or None, default=None
+        If there are more rows than this, f is sought in the span of so many of them, drawn at
+        random: two passes over the rows, time n·m² and memory m². The certificate then proves the
+        optimum in that span, and says what part of the trace of K the landmarks miss.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the draw of the landmarks.
     memory : int, str or None, default=None
         The byte budget; None is half of the free memory.
 
     Attributes
     ----------
     dual_coef_ : array of shape (n,) or (n, n_targets)
-        α.
+        α; with landmarks one coefficient each.
+    landmark_indices_ : array of int or None
+        The numbers of the landmarks among the training rows, if there are any.
     intercept_ : float or array of shape (n_targets,)
         b.
     lam_ : float
@@ -178,11 +218,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         *,
         lam: Any = 1.0,
         fit_intercept: bool = True,
+        landmarks: int | None = None,
+        random_state: Any = None,
         memory: int | str | None = None,
     ):
         self.kernel = kernel
         self.lam = lam
         self.fit_intercept = fit_intercept
+        self.landmarks = landmarks
+        self.random_state = random_state
         self.memory = memory
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -201,7 +245,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
 
     Parameters
     ----------
-    kernel, lam, fit_intercept, memory
+    kernel, lam, fit_intercept, landmarks, random_state, memory
         As for `KernelRidge`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
@@ -210,7 +254,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
-    dual_coef_, intercept_, lam_, lams_, loo_error_, gcv_error_, certificate_, kernel_
+    dual_coef_, intercept_, landmark_indices_, lam_, lams_, loo_error_, gcv_error_, certificate_,
+    kernel_
         As in `KernelRidge`, with a target for each class; of two classes there is one target.
 
     Examples
@@ -233,11 +278,15 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
         lam: Any = 1.0,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        landmarks: int | None = None,
+        random_state: Any = None,
         memory: int | str | None = None,
     ):
         self.kernel = kernel
         self.lam = lam
         self.fit_intercept = fit_intercept
+        self.landmarks = landmarks
+        self.random_state = random_state
         self.class_weight = class_weight
         self.memory = memory
 

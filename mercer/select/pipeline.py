@@ -24,6 +24,7 @@ from mercer.select.shared import (
     SharedRun,
     is_pairwise,
     memory_of,
+    why_landmarks,
     why_plain,
     why_too_large,
 )
@@ -47,7 +48,7 @@ def why_plain_pipeline(job: Job) -> str:
     kernels = [last._given_kernel(), *_kernels_of(job, name)]
     if any(kernel.domain != "vectors" or is_pairwise(kernel) for kernel in kernels):
         return "the last step has a kernel that does not read vectors"
-    return why_too_large(job)
+    return why_landmarks(job, last, f"{name}__") or why_too_large(job)
 
 
 def _kernels_of(job: Job, name: str) -> Iterator[Kernel]:

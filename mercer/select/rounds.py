@@ -8,7 +8,6 @@ of each width.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log
@@ -39,8 +38,7 @@ FACTOR = 3  # of rows from round to round of halving; one candidate in three goe
 SMALLEST = 20  # rows for each fold of halving, at least
 
 FOLDS = 5
-STAGE_SHARE = 0.4  # of a time limit for each narrower round
-STAGE_SECONDS = 6.0  # for each of them if there is no limit
+SECOND_CHANCE = 0.25  # of a time limit that was over before anything was scored
 SHARED = "200MB"  # for a Gram matrix that few splits share: a larger one costs more than it saves
 
 
@@ -96,28 +94,26 @@ def _better_third(table: Table) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- stages
 @dataclass(frozen=True)
 class Staged:
-    """Search widely on few rows, then ever more narrowly on as many as the time allows.
+    """Search widely on few rows, then ever more narrowly on more and more of them.
 
     The first round scores the whole grid on a sample. The second tries the best kernel and all
     narrower ones, each with the penalty that suited it, on more rows; the third the neighbours of
     the best. Each round takes the smoothest candidate (the smallest C, the largest λ) of those
     within half a standard error of the best score, and what candidates gained from round to round
     is carried on to all rows: kernels that are too narrow for few rows gain the most from more.
+    All figures are counts of work: as long as no time limit ends a round, the result depends on
+    the rows and the seed alone, not on the machine.
 
     Parameters
     ----------
     first_rows : int, default=1500
         Rows of the first round; a smaller table has no other.
+    more_rows : tuple of int, default=(4000, 10000)
+        Rows of the second and the third round, as far as the table has so many.
     held_out : float, default=0.25
         Share of the rows of a narrower round that is held out, in random splits.
     enough : int, default=2000
         Held-out rows of all splits together: few splits of many rows, what counts is rows to learn.
-    seconds : float, default=None
-        Time for each narrower round; None is 0.4 of the search's limit, or 6.
-    growth : float, default=3.0
-        The cost of a fit to n rows grows as this power of n.
-    most_rows : tuple of int, default=()
-        Rows of the narrower rounds, at most; what is not given follows from the time.
 
     Examples
     --------
@@ -125,18 +121,16 @@ class Staged:
     >>> from mercer.select import Staged
     >>> X = [[float(i % 7), float(i % 5)] for i in range(300)]
     >>> y = [int(a > b) for a, b in X]
-    >>> plan = Staged(first_rows=100, most_rows=(200, 300))
+    >>> plan = Staged(first_rows=100, more_rows=(200, 300))
     >>> search = KernelSearchCV(SVC("linear"), {"C": [0.1, 1.0]}, strategy=plan).fit(X, y)
     >>> sorted({int(n) for n in search.cv_results_["n_resources"]})
     [100, 200, 300]
     """
 
     first_rows: int = 1500
+    more_rows: tuple[int, ...] = (4000, 10_000)
     held_out: float = 0.25
     enough: int = 2000
-    seconds: float | None = None
-    growth: float = 3.0
-    most_rows: tuple[int, ...] = ()
 
 
 def staged_plan(strategy: Any) -> Staged | None:
@@ -161,8 +155,8 @@ class StagedRun:
 
     ``cv`` tells the folds of the first round: a number of them is shuffled, and stratified for
     classes; ``split_params`` is what a splitter takes besides, groups. ``wide(job)`` returns the
-    tables of the first round. Afterwards ``rows`` are those of the last round in which a candidate
-    was scored, and ``stage_rows`` for how many rows there was time in the narrower rounds.
+    tables of the first round. Afterwards ``rows`` are those of the last round in which all
+    candidates were scored.
     """
 
     def __init__(
@@ -180,43 +174,33 @@ class StagedRun:
         self.split_params, self.n = split_params, _num_samples(job.X)
         self.classes = is_classifier(job.estimator) and np.ndim(job.y) == 1
         self.rows = np.arange(self.n)
-        self.stage_rows: list[int] = []
-        self.begun = time.monotonic()
         self.limit = job.limits.seconds_left()
 
     def tables(self) -> list[Table]:
         """Return the tables of all rounds, each with its choice."""
         tables = latest = self._first()
         _choose(latest)
-        tried = sum(len(table.job.candidates) for table in latest)
-        seconds = (time.monotonic() - self.begun) / tried / len(latest[0].job.folds)
-        for stage, narrower in enumerate((promising, around)):
+        for narrower, size in zip((promising, around), self.plan.more_rows, strict=False):
             if latest[-1].status != "complete" or self.n <= self.plan.first_rows:
                 break
-            trials = _trials(latest)
-            candidates = narrower(trials, _chosen(latest))
-            most = self._affordable(stage, seconds * len(candidates))
-            self.stage_rows.append(most)
-            if most < len(self.rows):
-                break
-            start, rows = time.monotonic(), self._sample(most)
-            table = evaluate(self._narrower(rows, candidates))
+            trials, rows = _trials(latest), self._sample(max(size, len(self.rows)))
+            table = evaluate(self._narrower(rows, narrower(trials, _chosen(latest))))
             tables = [*tables, table]
             if not table.complete:
                 break
             sizes = _rows_learned(latest[0]), _rows_learned(table), self.n
             _choose([table], on_more_rows(_trials([table]), trials, sizes))
-            seconds = (time.monotonic() - start) / len(candidates) / len(table.job.folds)
             latest, self.rows = [table], rows
         return tables
 
     def _first(self) -> list[Table]:
-        """Search widely; what is too slow for a sample gets a third of it, and its time again."""
+        """Search widely; what is too slow for a sample gets a third of it, and some more time."""
         self.rows = self._sample(self.plan.first_rows)
         tables = self.wide(self._wide_job(self.job))
         if tables[-1].status == "time_limit" and not any(table.complete for table in tables):
             self.rows = self._sample(len(self.rows) // 3)
-            again = replace(self.job, limits=Limits.of(time_limit=self.limit))
+            more = None if self.limit is None else SECOND_CHANCE * self.limit
+            again = replace(self.job, limits=Limits.of(time_limit=more))
             tables = self.wide(self._wide_job(again))
         return tables
 
@@ -230,9 +214,7 @@ class StagedRun:
         """Return the job of some candidates on a larger sample."""
         job = self._on_rows(self.job, rows, self._splits)
         memory = min(parse_memory(job.memory), parse_memory(SHARED))
-        left = None if self.limit is None else self.begun + self.limit - time.monotonic()
-        limits = Limits.of(time_limit=None if left is None else max(left, 0.1))
-        return replace(job, candidates=candidates, memory=memory, limits=limits)
+        return replace(job, candidates=candidates, memory=memory)
 
     def _on_rows(self, job: Job, rows: np.ndarray, splitter_of: Callable[[Job], Any]) -> Job:
         part = job.on_rows(rows, [])
@@ -263,17 +245,6 @@ class StagedRun:
         elif self.classes and _smallest_class(part.y) > 1:
             kind = StratifiedShuffleSplit
         return kind(count, test_size=share, random_state=self.seed)
-
-    def _affordable(self, stage: int, seconds: float) -> int:
-        """Return on how many rows a round stays in its time.
-
-        On those of the round before it would take so many seconds, which grow as a power of them.
-        """
-        if stage < len(self.plan.most_rows):
-            return min(self.n, self.plan.most_rows[stage])
-        usual = STAGE_SECONDS if self.limit is None else STAGE_SHARE * self.limit
-        factor = ((self.plan.seconds or usual) / max(seconds, 1e-4)) ** (1 / self.plan.growth)
-        return min(self.n, int(len(self.rows) * factor))
 
 
 def _smallest_class(y: Any) -> int:

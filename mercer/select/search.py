@@ -91,9 +91,8 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         "shared Gram matrix", or why ordinary cross-validation was used.
     status_ : str
         "complete", "time_limit" or "interrupted".
-    rows_, stage_rows_ : array of int, tuple of int
-        With "staged" the rows of the round that decided, and for how many rows the narrower rounds
-        had time.
+    rows_ : array of int
+        With "staged" the rows of the round that decided.
     cv_results_["iter"], cv_results_["n_resources"] : array of int
         Of searches in several rounds: the round, and on how many rows it was. Scores of rounds on
         different rows are not to be compared.
@@ -200,7 +199,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
             return halving(job, seed) if self.strategy == "halving" else self._wide(job)
         run = StagedRun(job, plan, self.cv, split_params, seed, self._wide)
         tables = run.tables()
-        self.rows_, self.stage_rows_ = run.rows, tuple(run.stage_rows)
+        self.rows_ = run.rows
         self.n_splits_ = len(tables[_deciding(tables)].job.folds)
         return tables
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,7 +269,17 @@ def why_plain(job: Job, kernels: Kernels | None) -> str:
             isinstance(leaf, (Precomputed, Constant)) for leaf in leaves
         ):
             return "a precomputed matrix is mixed with kernels that read rows"
-    return why_too_large(job)
+    return why_landmarks(job, job.estimator) or why_too_large(job)
+
+
+def why_landmarks(job: Job, estimator: Any, prefix: str = "") -> str:
+    """Return whether landmarks stand for the rows of a fit, so that it is not that of a matrix."""
+    given = [params.get(f"{prefix}landmarks", 0) for params in job.candidates]
+    given.append(getattr(estimator, "landmarks", None))
+    most = max((len(fold.train) for fold in job.folds), default=0)
+    if any(isinstance(m, Integral) and 0 < m < most for m in given):
+        return "landmarks stand for the rows"
+    return ""
 
 
 def why_too_large(job: Job) -> str:
