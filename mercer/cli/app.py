@@ -101,7 +101,17 @@ def fit(
     ignore: Annotated[
         list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
     ] = None,
-    time_limit: Annotated[str, typer.Option(help="For all of it: 60s, 5m, 1h or none.")] = "60s",
+    effort: Annotated[
+        str,
+        typer.Option(help="quick, standard or thorough: how much is tried, the same everywhere."),
+    ] = "standard",
+    time_limit: Annotated[
+        str, typer.Option(help="When to cut that short: 60s, 5m, 1h or none.")
+    ] = "10m",
+    memory: Annotated[
+        str | None,
+        typer.Option(help="For matrices: 500MB, 2GB.  \\[default: half of what is free]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.", min=0)] = 0,
     save: Annotated[
         Path | None, typer.Option(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
@@ -116,11 +126,11 @@ def fit(
 ) -> None:
     """Learn to predict a column: tune, fit, test on held-out rows, write a model and a report."""
     stem = data.name.split(".")[0]
-    given = (data, target, task, model, kernel, test_size, test, tuple(ignore or ()), time_limit)
+    given = (data, target, task, model, kernel, test_size, test, tuple(ignore or ()))
     save = None if no_save else save or Path(f"{stem}.mercer")
     report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
-    options = command.FitOptions(*given, seed, save, report)
+    options = command.FitOptions(*given, effort, time_limit, memory, seed, save, report)
     _run(command.fit, options, screen=_screen(quiet, json))
 
 

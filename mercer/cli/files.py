@@ -82,6 +82,11 @@ def encoded(X: Any, screen: Screen) -> tuple[TableEncoder, Any]:
     return encoder, Z
 
 
+def numbers_in_a_row(Z: Any) -> int:
+    """Return how many numbers a row of a matrix holds, of a sparse one on average."""
+    return int(-(-Z.nnz // Z.shape[0]) if sp.issparse(Z) else Z.shape[1])
+
+
 def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
     """Return a saved model and what was said about it."""
     with said_in_one_line():

@@ -13,20 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from mercer._limits import Limits
 from mercer._words import count, fixed, short
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
 from mercer.cli.learn import Learned, Learner
-from mercer.cli.options import chosen, kernel_from_text, seconds
+from mercer.cli.options import budget, chosen, kernel_from_text, seconds
 from mercer.cli.problem import TableProblem, as_problem, learnable, split
-from mercer.cli.recipes import RECIPES
+from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
 from mercer.datasets import load_penguins
 from mercer.io import save
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
 
-REPORT_SHARE = 0.25  # of the time for what the report computes, the models to compare with too
+NO_LIMIT = 1e9  # seconds for the report where the command has none
 LEAST_SECONDS = 2.0  # that the scores and a fair rival need, however little time there is
 LONGEST = 14  # characters of the name of a target or a class
 IN_UNITS = ("RMSE", "MAE")
@@ -47,7 +48,9 @@ class FitOptions:
     test_size: float = 0.2
     test: Path | None = None
     ignore: tuple[str, ...] = ()
-    time_limit: str = "60s"
+    effort: str = "standard"
+    time_limit: str = "10m"
+    memory: str | None = None
     seed: int = 0
     save: Path | None = None
     report: Path | None = None
@@ -56,16 +59,19 @@ class FitOptions:
 def fit(options: FitOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
     chosen("--task", options.task, ["auto", "classify", "regress"])
-    limit = seconds(options.time_limit)
+    effort = EFFORTS[chosen("--effort", options.effort, EFFORTS)]
+    limit, memory = seconds(options.time_limit), budget(options.memory)
     kernel = kernel_from_text("rbf" if options.kernel == "auto" else options.kernel)
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
+    limits = Limits.of(time_limit=limit)
     learn, test = _read(options, screen)
     _suits(options.model, learn)
-    learner = Learner(learn, kernel=kernel, time_limit=limit, seed=options.seed, screen=screen)
+    given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
+    learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
-    study, ended = _examined(learned, learn, test, screen, limit)
+    study, ended = _examined(learned, learn, test, screen, limits)
     about = _about(options, learn, test, learned, study, screen)
     show(study, learned.name, learn.target, screen)
     screen.say("proof", study.proof.sentence)
@@ -123,7 +129,7 @@ def _suits(model: str, problem: TableProblem) -> None:
 
 
 def _examined(
-    learned: Learned, learn: TableProblem, test: TableProblem, screen: Screen, limit: float | None
+    learned: Learned, learn: TableProblem, test: TableProblem, screen: Screen, limits: Limits
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     given: dict[str, Any] = {
@@ -134,7 +140,7 @@ def _examined(
         "words": (*learned.words, *screen.notes),
     }
     with screen.step("test", "looking at the held-out rows") as said:
-        study, ended = _looked_at(learned, learn, test, limit, given)
+        study, ended = _looked_at(learned, learn, test, limits, given)
         part = f"{study.evaluation.n_rows:,} of " if study.evaluation.n_rows < len(test) else ""
         said.append(f"on {part}{count(len(test), 'held-out row')}:")
     return study, ended
@@ -144,12 +150,13 @@ def _looked_at(
     learned: Learned,
     learn: TableProblem,
     test: TableProblem,
-    limit: float | None,
+    limits: Limits,
     given: dict[str, Any],
 ) -> tuple[Study, bool]:
     try:
         if not learned.interrupted:
-            seconds = None if limit is None else max(REPORT_SHARE * limit, LEAST_SECONDS)
+            left = limits.seconds_left()
+            seconds = NO_LIMIT if left is None else max(left, LEAST_SECONDS)
             more: dict[str, Any] = {"train": (learn.X, learn.y), "time_limit": seconds}
             return examine(learned.model, test.X, test.y, **more, **given), False
     except KeyboardInterrupt:
@@ -176,10 +183,13 @@ def _about(
         "model": learned.name,
         "parameters": {k: _plain(v) for k, v in learned.search.best_params_.items()},
         "cross_validated": float(learned.search.best_score_),
-        "learned_rows": len(learn),
+        "effort": options.effort,
+        "seed": options.seed,
+        "learned_rows": learned.n_rows,
         "test_rows": int(study.evaluation.n_rows),
         "scores": estimates(study),
         "proof": {"sentence": study.proof.sentence, "ok": study.proof.ok},
+        "cut_by_time_limit": list(learned.cut),
         "notes": list(screen.notes),
         "seconds": {name: round(value, 3) for name, value in screen.seconds.items()},
         "interrupted": learned.interrupted,
@@ -234,6 +244,7 @@ def show(study: Study, model: str, target: str, screen: Screen) -> None:
 
 
 def _heading(rival: str) -> str:
+    rival = rival.removesuffix(" model").removeprefix("boosted ")
     return short(rival, LONGEST + len("always ''"))
 
 
@@ -246,7 +257,7 @@ def _row(
 
 def _label(name: str, study: Study, target: str) -> str:
     if name in IN_UNITS:
-        return f"{name}, in units of {short(target, LONGEST)}"
+        return f"{name}, in {short(target, LONGEST)}"
     if name == "F1":
         return f"F1 of {short(study.evaluation.positive, LONGEST)!r}"
     return IN_WORDS.get(name, name)
@@ -261,7 +272,6 @@ def demo(folder: Path | None, screen: Screen) -> int:
         data=Path(str(load_penguins().path)),
         target="species",
         test_size=0.3,
-        time_limit="30s",
         save=folder / "penguins.mercer",
         report=folder / "penguins.report.html",
     )

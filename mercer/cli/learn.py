@@ -1,8 +1,7 @@
-"""Learning within a time: encode, tune on as many rows as the time allows, fit on all."""
+"""Learning: encode, tune on growing samples, fit the best candidate to all rows or many."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,22 +11,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from mercer._limits import Limits
 from mercer._words import count, last_part, percent, setting
 from mercer.cli.errors import CommandError
-from mercer.cli.files import encoded
+from mercer.cli.files import encoded, numbers_in_a_row
 from mercer.cli.problem import TableProblem
-from mercer.cli.recipes import AUTO, RECIPES, Recipe
+from mercer.cli.recipes import AUTO, RECIPES, Effort, Plan, Recipe
 from mercer.cli.screen import Screen
+from mercer.cv_results import Trials
 from mercer.select import KernelSearchCV, Staged, tune
 from mercer.select.choices import NOISE
 from mercer.select.rounds import sample_rows
 
-TUNING_SHARE = 0.5  # of the time for all searches
-STAGE_SHARE = 0.1  # of the time for each narrower round of a search
-FIT_SHARE = 0.4  # of the time for the last fit
-ALMOST_ALL = 0.7  # where the time is likely to do for so many of the rows, all are tried
+TUNING_SHARE = 0.5  # of a time limit for all searches
+FIT_SHARE = 0.7  # of what is left after them for the last fit
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
-STAGED = Staged()
+GROWTH = {"cube": 3.0, "square": 2.2, "landmarks": 1.0, "line": 1.0}
+"""The cost of a fit to n rows grows as this power of n."""
+
+LONGER = "raise --time-limit, or ask for less by --effort quick"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,8 @@ class Learned:
     search: KernelSearchCV
     words: tuple[str, ...]
     interrupted: bool
+    n_rows: int  # of the last fit
+    cut: list[str]  # what the time limit ended early
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +66,11 @@ class Search:
 
 
 class Learner:
-    """Learns a problem by named recipes within a time.
+    """Learns a problem by named recipes.
 
-    The kernel is that of machines that have one; the seed that of samples, folds and starts.
+    The kernel is that of machines that have one; the effort says how much work is done; the seed
+    is that of samples, folds and starts. ``limits`` hold the time of the whole command: what they
+    end early is said as a note, and kept in ``cut``.
     """
 
     def __init__(
@@ -72,46 +78,67 @@ class Learner:
         problem: TableProblem,
         *,
         kernel: Any,
-        time_limit: float | None,
+        effort: Effort,
+        limits: Limits,
         seed: int,
         screen: Screen,
+        memory: int | str | None = None,
     ):
         self.problem, self.kernel, self.seed, self.screen = problem, kernel, seed, screen
-        self.time_limit = time_limit
+        self.effort, self.limits, self.memory = effort, limits, memory
         self.interrupted = False
-        self.most_rows: tuple[int, ...] = ()  # of the first recipe: all are judged by the same
+        self.cut: list[str] = []
 
     def learn(self, model: str) -> Learned:
-        """Return the best of the recipes that a name stands for, fitted to all rows."""
+        """Return the best of the recipes that a name stands for, fitted."""
         table = RECIPES[self.problem.task]
         names = AUTO[self.problem.task] if model == "auto" else (model,)
         encoder, Z = encoded(self.problem.X, self.screen)
-        searches = list(self._searches({name: table[name] for name in names}, Z))
+        recipes = {name: table[name] for name in names}
+        plans = self._plans(recipes, Z)
+        searches = list(self._searches(recipes, plans, Z))
         if self.interrupted:
             self.screen.note("interrupted: going on with the best found so far")
         best = self._best(searches)
-        pipeline = Pipeline([("encode", encoder), *self._fit(best, Z)])
-        words = tuple(self._words(searches, best))
-        return Learned(best.name, best.recipe, pipeline, best.search, words, self.interrupted)
+        last, n_rows = self._fit(best, plans[best.name], Z)
+        pipeline = Pipeline([("encode", encoder), ("model", last)])
+        words = (*self._words(searches, best, n_rows), *self.cut)
+        return Learned(
+            best.name, best.recipe, pipeline, best.search, words, self.interrupted, n_rows, self.cut
+        )
+
+    def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
+        """Return the work for each recipe; the rows of the first one's rounds judge them all."""
+        n, width = len(self.problem), numbers_in_a_row(Z)
+        plans = {name: Plan.of(r, self.effort, n, width) for name, r in recipes.items()}
+        first = next(iter(plans.values()))
+        return {name: replace(plan, staged=first.staged) for name, plan in plans.items()}
 
     def _best(self, searches: list[Search]) -> Search:
         """Return the first search, unless another one is better by more than chance."""
         first, other = searches[0], max(searches, key=lambda s: s.score)
         if self.problem.task == "regress":
             return other
-        error = (first.score * (1 - first.score) / min(STAGED.enough, len(self.problem))) ** 0.5
+        judged = min(Staged().enough, len(self.problem))
+        error = (first.score * (1 - first.score) / judged) ** 0.5
         return other if other.score > first.score + NOISE * error else first
 
     # ------------------------------------------------------------ tuning
-    def _searches(self, recipes: dict[str, Recipe], Z: Any) -> Iterator[Search]:
+    def _searches(
+        self, recipes: dict[str, Recipe], plans: dict[str, Plan], Z: Any
+    ) -> Iterator[Search]:
         """Yield a search for each recipe; too slow a one, or Ctrl-C, takes none of the others."""
         found = False
-        for name, recipe in recipes.items():
+        left = self.limits.seconds_left()
+        tuning = Limits.of(time_limit=None if left is None else TUNING_SHARE * left)
+        for place, (name, recipe) in enumerate(recipes.items()):
+            seconds = tuning.seconds_left()
+            share = None if seconds is None else max(seconds / (len(recipes) - place), 0.1)
             try:
-                yield self._search(name, recipe, Z, len(recipes))
+                yield self._search(name, recipe, plans[name], Z, share)
                 found = True
             except TimeoutError:
-                self.screen.note(f"no candidate of the model {name!r} could be scored in time")
+                self._was_cut(f"no candidate of the model {name!r} could be scored")
             except KeyboardInterrupt:
                 if not found:
                     raise
@@ -121,95 +148,103 @@ class Learner:
         if not found:
             raise CommandError("no model could be tuned in time: raise --time-limit")
 
-    def _search(self, name: str, recipe: Recipe, Z: Any, rivals: int) -> Search:
+    def _search(
+        self, name: str, recipe: Recipe, plan: Plan, Z: Any, seconds: float | None
+    ) -> Search:
         with self.screen.step("tune", "") as said:
-            limit = None if self.time_limit is None else TUNING_SHARE * self.time_limit / rivals
             with warnings.catch_warnings():  # a candidate that fails only loses its chance
                 warnings.simplefilter("ignore")
-                search = self._tuned(recipe, Z, limit)
+                search = self._tuned(recipe, plan, Z, seconds)
             self.interrupted |= search.status_ == "interrupted"
-            self.most_rows += search.stage_rows_[len(self.most_rows) :]
             said.append(self._found(name, search))
+        if search.status_ == "time_limit":
+            self._was_cut(f"the search for the model {name!r} scored {_scored(search)}")
         return Search(name, recipe, search)
 
-    def _tuned(self, recipe: Recipe, Z: Any, limit: float | None) -> KernelSearchCV:
-        estimator = recipe.estimator(self.kernel, self.seed)
-        seconds = STAGE_SHARE * (60.0 if self.time_limit is None else self.time_limit)
-        plan = replace(STAGED, seconds=seconds, growth=recipe.growth, most_rows=self.most_rows)
+    def _tuned(self, recipe: Recipe, plan: Plan, Z: Any, seconds: float | None) -> KernelSearchCV:
+        estimator = recipe.estimator(
+            self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
+        )
         how: dict[str, Any] = {
-            "strategy": plan,
+            "strategy": plan.staged,
             "refit": False,
             "random_state": self.seed,
-            "time_limit": limit,
+            "time_limit": seconds,
+            "memory": self.memory,
             "progress": self.screen.bar,
         }
         if recipe.grid is None:
             return tune(estimator, Z, self.problem.y, **how)
         return KernelSearchCV(estimator, dict(recipe.grid), **how).fit(Z, self.problem.y)
 
+    def _was_cut(self, what: str) -> None:
+        """Say what the time limit has ended, and what to do about it."""
+        self.cut.append(f"the time limit cut the work short: {what}; {LONGER}")
+        self.screen.note(self.cut[-1])
+
     # ------------------------------------------------------------ the last fit
-    def _fit(self, best: Search, Z: Any) -> list[tuple[str, Any]]:
-        """Return the fitted steps behind the encoder."""
-        tuned, seconds = self._fit_tuned(best, Z)
-        with self.screen.step("fit", "fitting to all rows") as said:
-            steps, rows = self._steps(best, seconds)
+    def _fit(self, best: Search, plan: Plan, Z: Any) -> tuple[Any, int]:
+        """Return the best candidate fitted, and to how many rows."""
+        rows = self._rows_to_fit(best, plan)
+        estimator = self._estimator(best)
+        with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
             try:
                 with self.screen.noting():  # the report repeats them
-                    pipeline = Pipeline(steps).fit(Z[rows], self.problem.y[rows])
-            except KeyboardInterrupt:  # what tuning left is a model too
-                self.interrupted, rows = True, best.rows
-                pipeline = Pipeline([("model", tuned)])
-            said.append(_fitted(pipeline[-1], len(rows)))
-        self.interrupted |= getattr(pipeline[-1], "status_", "") == "interrupted"
-        return list(pipeline.steps)
+                    estimator.fit(Z[rows], self.problem.y[rows])
+            except KeyboardInterrupt:  # a model of few rows is soon fitted
+                self.interrupted, rows = True, self._sample(self.effort.first_rows)
+                estimator = self._estimator(best).fit(Z[rows], self.problem.y[rows])
+            said.append(_fitted(estimator, len(rows)))
+        status = getattr(estimator, "status_", "")
+        self.interrupted |= status == "interrupted"
+        if status == "time_limit":
+            self._was_cut("the last fit stopped before its optimum")
+        return estimator, len(rows)
 
-    def _fit_tuned(self, best: Search, Z: Any) -> tuple[Any, float]:
-        """Return the best candidate fitted to the rows of tuning, and the seconds that took."""
-        start = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = self._estimator(best).fit(Z[best.rows], self.problem.y[best.rows])
-        return model, time.monotonic() - start
+    def _rows_to_fit(self, best: Search, plan: Plan) -> np.ndarray:
+        n, most = len(self.problem), plan.fit_rows
+        if self.interrupted:
+            return best.rows
+        if most < n:
+            self.screen.note(
+                f"fitted to {most:,} of {n:,} rows, drawn at random: a {best.recipe.words} of all "
+                f"would take long (--effort thorough takes more of them)"
+            )
+        affordable = self._affordable(best, plan)
+        if affordable < most:
+            self._was_cut(f"the last fit took {affordable:,} of {most:,} rows")
+        if plan.landmarks is not None:
+            self.screen.note(
+                f"{n:,} rows are many for a {best.recipe.words}: its function is sought in the "
+                f"span of {plan.landmarks:,} of them, which is an approximation"
+            )
+        return self._sample(min(affordable, most))
 
-    def _estimator(self, best: Search, **more: Any) -> Any:
-        """Return the best candidate, unfitted, with a time limit and more if it has such."""
+    def _sample(self, size: int) -> np.ndarray:
+        classes = self.problem.y if self.problem.task == "classify" else None
+        return sample_rows(len(self.problem), size, classes, self.seed)
+
+    def _affordable(self, best: Search, plan: Plan) -> int:
+        """Return how many rows there is time to fit, by what the fits of tuning took."""
+        left = self.limits.seconds_left()
+        if left is None:
+            return plan.fit_rows
+        took = float(best.search.cv_results_["mean_fit_time"][best.search.best_index_])
+        growth = GROWTH["landmarks" if plan.landmarks is not None else best.recipe.cost]
+        factor = (FIT_SHARE * left / max(took, 1e-3)) ** (1.0 / growth)
+        return int(min(plan.fit_rows, max(factor, 1.0) * len(best.rows)))
+
+    def _estimator(self, best: Search) -> Any:
+        """Return the best candidate, unfitted, with a time limit if it knows one."""
         estimator = clone(best.search.estimator).set_params(**best.search.best_params_)
-        more["time_limit"] = self._seconds_to_fit()
+        more: dict[str, Any] = {"time_limit": self._seconds_to_fit(), "probability": True}
         known = estimator.get_params(deep=False)
         return estimator.set_params(**{k: v for k, v in more.items() if k in known})
 
-    def _steps(self, best: Search, seconds: float) -> tuple[list[tuple[str, Any]], np.ndarray]:
-        """Return the unfitted steps, and the rows for them."""
-        recipe, n = best.recipe, len(self.problem)
-        estimator = self._estimator(best, probability=True)
-        most = min(self._fittable(best, seconds), recipe.most_rows or n)
-        if n <= most:
-            return [("model", estimator)], np.arange(n)
-        if recipe.beyond is not None and not self.interrupted:
-            steps = recipe.beyond(estimator, self.seed)
-            self.screen.note(
-                f"{n:,} rows are many for a {recipe.words}: its function is sought in the span of "
-                f"{steps[0][1].n_components:,} of them, which is an approximation"
-            )
-            return steps, np.arange(n)
-        classes = self.problem.y if self.problem.task == "classify" else None
-        rows = sample_rows(n, most, classes, self.seed)
-        self.screen.note(
-            f"fitted to {len(rows):,} of {n:,} rows: a {recipe.words} of all would take too long"
-        )
-        return [("model", estimator)], rows
-
-    def _fittable(self, best: Search, seconds: float) -> int:
-        """Return how many rows the last fit has the time for, by what the fit of tuning took."""
-        n, tuned, limit = len(self.problem), len(best.rows), self._seconds_to_fit()
-        if limit is None or tuned >= n:
-            return n
-        rows = int(tuned * (limit / max(seconds, 1e-3)) ** (1 / best.recipe.growth))
-        return n if rows > ALMOST_ALL * n else max(rows, tuned)
-
     def _seconds_to_fit(self) -> float | None:
         """Return the time for the last fit: little after Ctrl-C, but a model is wanted."""
-        seconds = None if self.time_limit is None else FIT_SHARE * self.time_limit
+        left = self.limits.seconds_left()
+        seconds = None if left is None else max(FIT_SHARE * left, 0.1)
         return min(seconds or AFTER_INTERRUPT, AFTER_INTERRUPT) if self.interrupted else seconds
 
     # ------------------------------------------------------------ words
@@ -218,26 +253,33 @@ class Learner:
         best = ", ".join(f"{last_part(k)} = {setting(v)}" for k, v in values)
         n = len(search.rows_)
         part = "" if n == len(self.problem) else f" on up to {n:,} rows"
-        tried = count(len(search.cv_results_["params"]), "candidate")
         ended = {"complete": "", "time_limit": " (out of time)", "interrupted": " (interrupted)"}
         return (
-            f"{name}: {tried}{part}{ended[search.status_]}; {best}: "
+            f"{name}: {_scored(search)}{part}{ended[search.status_]}; {best}: "
             f"{self._score(search.best_score_)}"
         )
 
     def _score(self, value: float) -> str:
         return f"{percent(value)} right" if self.problem.task == "classify" else f"R² {value:.3f}"
 
-    def _words(self, searches: list[Search], best: Search) -> list[str]:
+    def _words(self, searches: list[Search], best: Search, n_rows: int) -> list[str]:
         words = [
             f"A {s.recipe.words} was tuned by cross-validation "
             f"({count(s.search.n_splits_, 'split')}) on {len(s.rows):,} rows: "
             f"{self._score(s.score)}."
             for s in searches
         ]
-        if len(searches) > 1:
-            words.append(f"The {best.recipe.words} was taken and fitted to all rows.")
+        n = len(self.problem)
+        fitted = f"all {n:,} rows" if n_rows == n else f"{n_rows:,} of {n:,} rows"
+        words.append(f"The {best.recipe.words} was fitted to {fitted}.")
         return words
+
+
+def _scored(search: KernelSearchCV) -> str:
+    """Return how many candidates were scored, and of how many if not all were."""
+    tried, complete = len(search.cv_results_["params"]), int(Trials.of(search).complete.sum())
+    all_of_them = count(tried, "candidate")
+    return all_of_them if complete == tried else f"{complete} of {all_of_them}"
 
 
 def _fitted(estimator: Any, n: int) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from mercer._array import parse_memory
 from mercer._words import listing, nearest
 from mercer.cli.errors import USAGE, CommandError
 from mercer.kernels import Kernel
@@ -42,6 +43,14 @@ def seconds(text: str | None) -> float | None:
             f"--time-limit: {text!r} is not a time; write e.g. 60s, 5m, 1h or none", USAGE
         )
     return float(match[1]) * UNITS[match[2]]
+
+
+def budget(text: str | None) -> int | None:
+    """Return the bytes of "2GB" or "500MB"; None stays None."""
+    try:
+        return None if text is None else parse_memory(text)
+    except ValueError as error:
+        raise CommandError(f"--memory: {error}", USAGE) from None
 
 
 def kernel_from_text(text: str) -> Kernel:

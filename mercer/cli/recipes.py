@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from mercer.bayes import GaussianBayes
@@ -19,10 +20,76 @@ from mercer.machines import (
     KNNRegressor,
     LinearSVC,
 )
-from mercer.maps import Nystrom
 from mercer.nets import MLPClassifier, MLPRegressor
+from mercer.select import Staged
 
 Make = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many rows: of the later rounds of a search, and of the last fit."""
+
+    rounds: tuple[int, int]
+    fit: int
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work is done, in counts, so that every machine does the same.
+
+    ``sizes`` are by how the cost of a fit grows with its rows: "cube", "square", "line", or
+    "landmarks" for a kernel machine in the span of some rows.
+    """
+
+    first_rows: int
+    sizes: Mapping[str, Size]
+    landmarks: int  # at most
+    values: float  # landmarks² × rows, at most
+
+    def landmarks_for(self, n: int) -> int:
+        """Return how many landmarks stand for n rows."""
+        return min(self.landmarks, int((self.values / n) ** 0.5))
+
+
+EFFORTS = {
+    "quick": Effort(
+        500,
+        {
+            "cube": Size((1_000, 2_000), 3_000),
+            "square": Size((1_500, 3_000), 8_000),
+            "landmarks": Size((2_000, 4_000), 1_000_000),
+            "line": Size((2_000, 5_000), 200_000),
+        },
+        landmarks=700,
+        values=5e10,
+    ),
+    "standard": Effort(
+        1_500,
+        {
+            "cube": Size((3_000, 6_000), 8_000),
+            "square": Size((4_000, 10_000), 25_000),
+            "landmarks": Size((4_000, 8_000), 5_000_000),
+            "line": Size((5_000, 20_000), 1_000_000),
+        },
+        landmarks=2_000,
+        values=3e11,
+    ),
+    "thorough": Effort(
+        3_000,
+        {
+            "cube": Size((6_000, 12_000), 15_000),
+            "square": Size((10_000, 30_000), 60_000),
+            "landmarks": Size((8_000, 16_000), 20_000_000),
+            "line": Size((20_000, 100_000), 10_000_000),
+        },
+        landmarks=5_000,
+        values=3e12,
+    ),
+}
+"""What ``--effort`` stands for."""
+
+WIDE = 200  # numbers in a row from which on rows cost more, so that fewer of them are taken
 
 
 @dataclass(frozen=True)
@@ -34,46 +101,51 @@ class Recipe:
     has_kernel: bool = False
     fixed: Mapping[str, Any] | None = None
     grid: Mapping[str, Any] | None = None
-    growth: float = 1.5  # the cost of a fit to n rows grows as this power of n
-    most_rows: int | None = None  # beyond that a direct solution would take too long
-    beyond: Callable[[Any, int], list[tuple[str, Any]]] | None = None  # what then takes its place
+    cost: str = "line"  # of a fit, as it grows with the rows
 
-    def estimator(self, kernel: Any, seed: int) -> Any:
-        """Return an unfitted estimator."""
+    def estimator(self, kernel: Any, seed: int, **more: Any) -> Any:
+        """Return an unfitted estimator, with more parameters as far as it knows them."""
         given: dict[str, Any] = {"kernel": kernel} if self.has_kernel else {}
         model = self.make(**given, **(self.fixed or {}))
-        return (
-            model.set_params(random_state=seed) if "random_state" in model.get_params() else model
-        )
+        known, more = model.get_params(deep=False), {"random_state": seed, **more}
+        return model.set_params(**{name: value for name, value in more.items() if name in known})
 
 
-LANDMARKS = 1000
+@dataclass(frozen=True)
+class Plan:
+    """The work for a recipe on a table: the rounds of its search, the rows of the last fit."""
 
+    staged: Staged
+    fit_rows: int
+    landmarks: int | None
 
-def _ridge_on_landmarks(model: Any, seed: int) -> list[tuple[str, Any]]:
-    """Return kernel ridge in the span of some rows: the same λ and kernel, a cost linear in n."""
-    landmarks = Nystrom(LANDMARKS, kernel=model.kernel, random_state=seed)
-    return [("landmarks", landmarks), ("model", Ridge(model.lam))]
+    @classmethod
+    def of(cls, recipe: Recipe, effort: Effort, n: int, width: int) -> Plan:
+        """Count it for n rows of so many numbers."""
+        in_span = "landmarks" in signature(recipe.make).parameters and n > effort.sizes["cube"].fit
+        size = effort.sizes["landmarks" if in_span else recipe.cost]
+        part = min(1.0, (WIDE / max(width, 1)) ** 0.5)
+        rounds = tuple(max(int(part * rows), effort.first_rows) for rows in size.rounds)
+        most = max(int(part * size.fit), rounds[-1])
+        landmarks = effort.landmarks_for(min(n, most)) if in_span else None
+        return cls(Staged(effort.first_rows, rounds), min(n, most), landmarks)
 
 
 NETWORK: dict[str, Any] = {
+    "cost": "square",
     "fixed": {"early_stopping": True},
     "grid": {"lam": [1e-4, 1e-2], "hidden": [(50,), (200,)]},
 }
 
 CLASSIFIERS: dict[str, Recipe] = {
-    "svm": Recipe("support vector machine", SVC, True, growth=2.2),
-    "ridge": Recipe(
-        "kernel ridge classifier", KernelRidgeClassifier, True, growth=3, most_rows=15_000
-    ),
-    "kernel-logistic": Recipe(
-        "kernel logistic regression", KernelLogistic, True, growth=3, most_rows=15_000
-    ),
+    "svm": Recipe("support vector machine", SVC, True, cost="square"),
+    "ridge": Recipe("kernel ridge classifier", KernelRidgeClassifier, True, cost="cube"),
+    "kernel-logistic": Recipe("kernel logistic regression", KernelLogistic, True, cost="cube"),
     "logistic": Recipe(
         "logistic regression", LogisticRegression, grid={"lam": [0.1, 1.0, 10.0, 100.0]}
     ),
     "linear-svm": Recipe("linear support vector machine", LinearSVC),
-    "knn": Recipe("nearest neighbours", KNN, growth=2),
+    "knn": Recipe("nearest neighbours", KNN, cost="square"),
     "bayes": Recipe(
         "Bayes classifier with Gaussians",
         GaussianBayes,
@@ -86,18 +158,11 @@ CLASSIFIERS: dict[str, Recipe] = {
 }
 
 REGRESSORS: dict[str, Recipe] = {
-    "ridge": Recipe(
-        "kernel ridge regression",
-        KernelRidge,
-        True,
-        growth=3,
-        most_rows=8_000,
-        beyond=_ridge_on_landmarks,
-    ),
-    "svm": Recipe("support vector regression", SVR, True, growth=2.2),
+    "ridge": Recipe("kernel ridge regression", KernelRidge, True, cost="cube"),
+    "svm": Recipe("support vector regression", SVR, True, cost="square"),
     "linear": Recipe("ridge regression", Ridge),
     "lasso": Recipe("lasso", Lasso),
-    "knn": Recipe("nearest neighbours", KNNRegressor, growth=2),
+    "knn": Recipe("nearest neighbours", KNNRegressor, cost="square"),
     "network": Recipe("neural network", MLPRegressor, **NETWORK),
 }
 

@@ -1,6 +1,6 @@
 """Report: what a person reads of a fitted model, as one page for the browser."""
 
-from mercer.report._rivals import baseline, linear_model
+from mercer.report._rivals import baseline, boosted_trees, linear_model
 from mercer.report._rows import as_rows
 from mercer.report.examine import environment, examine
 from mercer.report.proofs import explain
@@ -14,6 +14,7 @@ __all__ = [
     "Study",
     "as_rows",
     "baseline",
+    "boosted_trees",
     "embedding_page",
     "environment",
     "examine",

@@ -1,4 +1,8 @@
-"""What a report can afford: how long things take, some of many rows, and what is left out."""
+"""What a report can afford: counts of work first, then the time, and what is left out.
+
+Counts bind first, so that a report says the same on every machine; a time limit only cuts what
+would still take too long, and the page says so.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from mercer.report._rows import TableRows
 from mercer.report._subject import Subject
 
 PREDICTED_ROWS = (20, 100, 500, 2000)  # by which the time of a prediction is measured
+PREDICTED_VALUES = 2e10  # numbers of the model that are read to predict all rows
 CAUTION = 0.2  # the part of a budget that the next measurement may take
 FEWEST_ROWS = 100  # that are judged, however little time there is
 
@@ -27,16 +32,23 @@ def affordable_rows(
     """Return all rows if their predictions fit into the time, else a random part and say so."""
     if len(rows) <= FEWEST_ROWS:
         return rows, y, []
+    most = max(int(PREDICTED_VALUES / numbers_read(subject)), FEWEST_ROWS)
+    why = f"the model reads {numbers_read(subject):,} numbers for each of them"
     needed = 2.0 * seconds_per_row(subject, rows, seconds)  # classes, and then scores
-    most = max(int(seconds / needed), FEWEST_ROWS)
+    if seconds / needed < min(most, len(rows)):
+        most = max(int(seconds / needed), FEWEST_ROWS)
+        why = f"to predict all would take {needed * len(rows):.2g} s"
     if len(rows) <= most:
         return rows, y, []
     part = some_rows(y, most, np.random.default_rng(seed), classes=subject.task == "classify")
-    note = (
-        f"the scores are of {len(part):,} of {len(rows):,} rows, drawn at random: to predict all "
-        f"would take {needed * len(rows):.2g} s"
-    )
+    note = f"the scores are of {len(part):,} of {len(rows):,} rows, drawn at random: {why}"
     return rows.take(part), y[part], [note]
+
+
+def numbers_read(subject: Subject) -> int:
+    """Return how many numbers a fitted model holds, which is what a prediction of it costs."""
+    fitted = [v for k, v in vars(subject.final).items() if k.endswith("_")]
+    return max(sum(int(getattr(v, "nnz", getattr(v, "size", 1))) for v in fitted), 1)
 
 
 def seconds_per_row(subject: Subject, rows: TableRows, budget: float) -> float:

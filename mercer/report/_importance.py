@@ -18,13 +18,14 @@ from mercer._limits import Limits
 from mercer._words import count
 from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.rates import ratio
-from mercer.report._budget import LeftOutError, seconds_per_row
+from mercer.report._budget import LeftOutError, numbers_read, seconds_per_row
 from mercer.report._rows import Shuffle, TableRows
 from mercer.report._subject import Answers, Subject
 from mercer.report.study import Estimate, Importance
 
 REPEATS = 5
 MOST_ROWS, LEAST_ROWS = 2000, 100
+MOST_VALUES = 2e10  # numbers of the model that are read for all shuffles
 MOST_COLUMNS = 60
 BATCH_ROWS = 20_000  # rows that are predicted together
 BATCH_CELLS = 5_000_000
@@ -49,7 +50,9 @@ def importances(
     columns, notes = _chosen(rows)
     limits, seconds = Limits.of(time_limit=seconds), max(seconds, 1e-9)
     pace = seconds_per_row(subject, rows, seconds)
-    affordable = int(np.clip(seconds / (pace * REPEATS * len(columns)), LEAST_ROWS, MOST_ROWS))
+    in_time, counted = seconds / pace, MOST_VALUES / numbers_read(subject)
+    affordable = min(in_time, counted) / (REPEATS * len(columns))
+    affordable = int(np.clip(affordable, LEAST_ROWS, MOST_ROWS))
     part = np.sort(rng.permutation(len(rows))[:affordable])
     rows, judge = rows.take(part), Judge(answers.take(part))
     batches = _batches(columns, rows, min(batch_rows, int(seconds / (4 * pace))))

@@ -28,7 +28,7 @@ FRACTIONS = np.array([0.1, 0.2, 0.4, 0.7, 1.0])
 FIT_ROWS = (50, 100, 200, 400)  # of fits that are timed
 FEWEST_ROWS = 30
 FEWEST_SIZES = 3  # two points are no curve
-MOST_ROWS = 20_000
+MOST_ROWS = 3_000  # that a learning curve cuts
 
 FEWEST_POINTS = 3
 LEAST_POINTS = 50  # of more rows, however little time there is
@@ -89,7 +89,7 @@ def curve_of(
     classes = subject.task == "classify"
     _check_rows(subject, y, classes)
     rng = np.random.default_rng(seed)
-    most = _rows_in_time(subject, rows, y, seconds, rng)
+    most = _rows_in_time(subject, rows, y, seconds)
     kept = some_rows(y, most, rng, classes=classes)
     sizes = _sizes(len(kept), len(np.unique(y)) if classes else 1)
     _check_part(y[kept], sizes, classes)
@@ -137,12 +137,11 @@ def _check_part(y: np.ndarray, sizes: np.ndarray, classes: bool) -> None:
         )
 
 
-def _rows_in_time(
-    subject: Subject, rows: TableRows, y: np.ndarray, seconds: float, rng: np.random.Generator
-) -> int:
+def _rows_in_time(subject: Subject, rows: TableRows, y: np.ndarray, seconds: float) -> int:
     """Return how many rows fit into the time, from a small fit whose time grows as n²."""
 
     def fit(size: int) -> None:
+        rng = np.random.default_rng(size)  # how many are timed must not change later draws
         part = some_rows(y, size, rng, classes=subject.task == "classify")
         with collected(ConvergenceWarning, UserWarning):
             _fitted(subject, rows.take(part).data, y[part])
@@ -152,7 +151,10 @@ def _rows_in_time(
     squares = FOLDS * one * float((fit_sizes**2).sum())
     most = int(np.sqrt(seconds / max(squares, 1e-12)))
     if most < FEWEST_ROWS:
-        raise LeftOutError(f"no time: one fit of {size} rows takes {one:.2g} s")
+        raise LeftOutError(
+            f"the {FOLDS * len(FRACTIONS)} fits of a curve of {FEWEST_ROWS} rows would take longer "
+            f"than the {seconds:.2g} s that are left"
+        )
     return min(most, MOST_ROWS)
 
 

@@ -1,14 +1,15 @@
-"""What a model must beat: the most frequent class or the mean, and a plain linear model."""
+"""What a model must beat: the most frequent class or the mean, a linear model, boosted trees."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,13 +19,14 @@ from mercer.report._budget import LeftOutError, collected
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import Answers, Subject
 
-MOST_CELLS = 2e7  # of the table that the linear model is fitted to
+MOST_CELLS = 2e7  # of the table that a rival is fitted to
 FEWEST_ROWS = 1000  # of it, however wide it is
 PROBE_ROWS = 20  # that are encoded to see how wide it is
-LINEAR = "linear model"
+MOST_TREE_CELLS = 1e8  # of the table, times the trees of a step: one for each class
+LINEAR, TREES = "linear model", "boosted trees"
 
 
-# ---------------------------------------------------------------- the two models
+# ---------------------------------------------------------------- the models
 def baseline(y: Any, *, classes: Any = None) -> tuple[str, Any]:
     """Return the name and the fitted model of a rule that does not look at the rows.
 
@@ -88,6 +90,39 @@ def linear_model(X: Any, y: Any, *, classes: bool, time_limit: float | None = No
     return make_pipeline(StandardScaler(with_mean=not sp.issparse(X)), last).fit(X, y)
 
 
+def boosted_trees(X: Any, y: Any, *, classes: bool, random_state: int = 0) -> Any:
+    """Return scikit-learn's histogram gradient boosting with its defaults, fitted.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Encoded rows: finite numbers.
+    y : array of shape (n,)
+        Their targets.
+    classes : bool
+        Whether the targets are classes.
+    random_state : int, default=0
+        Decides which rows stop it early, if there are many.
+
+    Returns
+    -------
+    estimator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.report import boosted_trees
+    >>> X = np.arange(100.0)[:, None]
+    >>> boosted_trees(X, X[:, 0] > 37, classes=True).predict([[0.0], [99.0]])
+    array([False,  True])
+    """
+    if not classes:
+        return HistGradientBoostingRegressor(random_state=random_state).fit(X, y)
+    splittable = np.unique(y, return_counts=True)[1].min() > 1  # rows that stop it early are split
+    early: Any = "auto" if splittable else False
+    return HistGradientBoostingClassifier(early_stopping=early, random_state=random_state).fit(X, y)
+
+
 # ---------------------------------------------------------------- their answers
 def given_rivals(
     models: Mapping[str, Any], subject: Subject, rows: TableRows, own: Answers
@@ -110,33 +145,36 @@ def usual_rivals(
     seconds: float,
     most_cells: float = MOST_CELLS,
 ) -> tuple[dict[str, Answers], list[str]]:
-    """Return the answers of a baseline and, with training rows, of a linear model; and words.
+    """Return the answers of a baseline and, with training rows, of other models; and words.
 
-    The linear model sees columns as the examined model encodes them.
+    The others see columns as the examined model encodes them.
     """
     name, rule = baseline(own.y if train is None else train[1], classes=own.labels)
     first = _answers(Subject(rule), rows.data, own)
     if train is None:
         note = "no training rows were given: the baseline is taken from the rows that are judged"
         return {f"{name} (of these rows)": first}, [note]
-    if subject.is_linear:
-        return {name: first}, []
+    found: dict[str, Answers] = {name: first}
+    words: list[str] = []
     try:
-        linear, words = _linear(subject, train, seconds, own.seed, most_cells)
+        X, y, words = _encoded(subject, train, own.seed, most_cells)
+        columns = subject.columns(rows.data)
+        for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
+            found[rival] = _answers(Subject(model), columns, own)
+            words += told
     except LeftOutError as reason:
-        return {name: first}, [f"no linear model to compare with: {reason}"]
-    second = _answers(Subject(linear), subject.columns(rows.data), own)
-    return {name: first, LINEAR: second}, words
+        words = [*words, f"no other models to compare with: {reason}"]
+    return found, words
 
 
 def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
     return replace(Answers.of(rival, X, own.y), n_draws=own.n_draws, seed=own.seed)
 
 
-def _linear(
-    subject: Subject, train: Training, seconds: float, seed: int, most_cells: float
-) -> tuple[Any, list[str]]:
-    """Return the linear model on columns as the examined model encodes them, and words on it."""
+def _encoded(
+    subject: Subject, train: Training, seed: int, most_cells: float
+) -> tuple[Any, np.ndarray, list[str]]:
+    """Return training rows as the examined model encodes them, not too many, and words on it."""
     classes = subject.task == "classify"
     if subject.pairwise or subject.takes_objects:
         raise LeftOutError("the rows have no columns of numbers")
@@ -149,15 +187,26 @@ def _linear(
     if len(rows) > most:
         part = np.random.default_rng(seed).choice(len(rows), most, replace=False)
         rows, y = rows.take(part), y[part]
-        words.append(f"the linear model was fitted to {most:,} of the training rows")
+        words.append(f"the models to compare with were fitted to {most:,} of the training rows")
     X = subject.columns(rows.data)
     if not _is_table(X):
-        raise LeftOutError("it needs finite numbers")
-    with collected(ConvergenceWarning) as told:
-        model = linear_model(X, y, classes=classes, time_limit=seconds)
-    if told:
-        words.append("the linear model stopped short of its optimum")
-    return model, words
+        raise LeftOutError("they need finite numbers")
+    return X, y, words
+
+
+def _fitted(
+    subject: Subject, X: Any, y: np.ndarray, seconds: float, seed: int
+) -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield the name of each model to compare with, the fitted model, and words on it."""
+    classes = subject.task == "classify"
+    if not subject.is_linear:
+        with collected(ConvergenceWarning) as told:
+            model = linear_model(X, y, classes=classes, time_limit=seconds)
+        yield LINEAR, model, ["the linear model stopped short of its optimum"] if told else []
+    trees = len(np.unique(y)) if classes else 1
+    if sp.issparse(X) or int(np.prod(X.shape)) * trees > MOST_TREE_CELLS:
+        return  # a table too large or too sparse for trees within the work of a report
+    yield TREES, boosted_trees(X, y, classes=classes, random_state=seed), []
 
 
 def _width(table: Any) -> int:

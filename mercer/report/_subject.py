@@ -27,7 +27,7 @@ Evaluation = ClassificationEvaluation | RegressionEvaluation
 MAPS = (EmpiricalMap, KernelPCA, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier)
 """Steps after which a linear model is linear no more."""
 
-DRAWN_VALUES = 1e6  # drawn for the intervals of a score, for each second of the time limit
+DRAWN_VALUES = 2e7  # drawn for the intervals of a score
 DRAWS = (100, 1000)
 
 
@@ -220,10 +220,10 @@ class Answers:
         # a class that the model has never seen has no column of scores
         return cls(y, prediction, None, np.unique(np.concatenate([y, subject.classes])))
 
-    def drawn_for(self, seconds: float, seed: int) -> Answers:
-        """Return them with as many draws for intervals as there is time for."""
+    def drawn_with(self, seed: int) -> Answers:
+        """Return them with as many draws for intervals as their number allows."""
         columns = 1 if self.scores is None else self.scores[0].size
-        n_draws = np.clip(DRAWN_VALUES * seconds / (len(self.y) * columns), *DRAWS)
+        n_draws = np.clip(DRAWN_VALUES / (len(self.y) * columns), *DRAWS)
         return replace(self, n_draws=int(n_draws), seed=seed)
 
     def take(self, index: np.ndarray) -> Answers:

@@ -30,7 +30,7 @@ from mercer.report._subject import Answers, Subject
 from mercer.report.proofs import explain
 from mercer.report.study import Curve, Importance, Score, Study, Surface
 
-DEFAULT_SECONDS = 10.0
+DEFAULT_SECONDS = 60.0
 SHARES = {
     "predictions": 0.25,
     "linear model": 0.1,
@@ -95,8 +95,8 @@ def examine(
         What people call the rows of X, such as their lines in a file; None is the index of a
         pandas frame, else 0, 1, ….
     time_limit : float, default=None
-        Seconds for all of this, about; None is 10. Sections that would take longer are reduced,
-        and say so.
+        Seconds for all of this, about; None is 60. The work is bounded by counts, the same on every
+        machine; sections that would still take too long are reduced, and say so.
     random_state : int, default=0
         Decides samples, shuffles and folds.
 
@@ -122,7 +122,7 @@ def examine(
     taught = _training(subject, train)
     budget = SHARES["predictions"] * seconds
     rows, targets, more = affordable_rows(subject, rows, targets, budget, random_state)
-    answers = Answers.of(subject, rows.data, targets).drawn_for(seconds, int(random_state))
+    answers = Answers.of(subject, rows.data, targets).drawn_with(int(random_state))
     work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
     found = work.sections(rivals)
     return Study(

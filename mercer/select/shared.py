@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,7 +276,7 @@ def why_landmarks(job: Job, estimator: Any, prefix: str = "") -> str:
     given = [params.get(f"{prefix}landmarks", 0) for params in job.candidates]
     given.append(getattr(estimator, "landmarks", None))
     most = max((len(fold.train) for fold in job.folds), default=0)
-    if any(isinstance(m, Integral) and 0 < m < most for m in given):
+    if any(isinstance(m, (int, np.integer)) and 0 < m < most for m in given):
         return "landmarks stand for the rows"
     return ""
 

@@ -114,7 +114,7 @@ def test_lists_of_words_with_a_kernel_on_objects(kernel):
     assert study.cloud.rows[3]["object"] in words
     assert study.cases[-1].heading == "support vectors"
     assert study.cases[-1].cases[0].values["object"] in words
-    assert any("no linear model" in sentence for sentence in study.sentences)
+    assert any("no other models to compare with" in sentence for sentence in study.sentences)
 
 
 def test_texts_that_a_pipeline_turns_into_numbers():

@@ -65,14 +65,16 @@ def test_of_very_many_training_rows_a_part_is_taken():
         subject, as_rows(IRIS[0]), own, (as_rows(X), y), 60.0, most_cells=10.0
     )
     assert "linear model" in found
-    assert words == [f"the linear model was fitted to {FEWEST_ROWS:,} of the training rows"]
+    assert words == [
+        f"the models to compare with were fitted to {FEWEST_ROWS:,} of the training rows"
+    ]
 
 
 def test_training_rows_of_one_class_have_no_linear_model():
     X, y = IRIS
     study = examine(SVC().fit(X, y), X, y, train=(X[:40], y[:40]))
     assert list(study.scores[0].rivals) == ["always 0"]
-    assert "no linear model to compare with: the training rows are of one class" in study.sentences
+    assert "no other models to compare with: the training rows are of one class" in study.sentences
 
 
 def test_others_can_use_the_linear_model():

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, ParameterGrid
 
 from mercer import SVC, KernelRidge, KernelSearchCV, tune
+from mercer._limits import Limits
 from mercer.cv_results import Trials
 from mercer.kernels import RBF
 from mercer.select import Staged
@@ -306,23 +307,27 @@ def test_a_precomputed_matrix_is_cut_on_both_sides():
 
 # ---------------------------------------------------------------- the command
 @pytest.mark.parametrize(("classes", "name"), [(True, "svm"), (False, "ridge")])
-def test_python_takes_what_the_command_takes(classes, name, monkeypatch):
+def test_python_takes_what_the_command_takes(classes, name):
     pytest.importorskip("polars")
     pytest.importorskip("typer")
     learn = pytest.importorskip("mercer.cli.learn")
     from mercer.cli.problem import TableProblem
+    from mercer.cli.recipes import Effort, Size
     from mercer.cli.screen import Screen
     from mercer.tables import TableEncoder
 
-    monkeypatch.setattr(learn, "STAGED", PLAN)
-    monkeypatch.setattr(learn, "STAGE_SHARE", 1e6)
     rows, y = problem(250, classes, seed=1)
     task = "classify" if classes else "regress"
     given = TableProblem(rows, y, "y", task, np.arange(len(y)))
-    learner = learn.Learner(given, kernel=RBF(), time_limit=None, seed=2, screen=Screen(quiet=True))
+    size = Size((180, 220), 1000)
+    effort = Effort(120, {"square": size, "cube": size}, landmarks=10, values=1e9)
+    learner = learn.Learner(
+        given, kernel=RBF(), effort=effort, limits=Limits(), seed=2, screen=Screen(quiet=True)
+    )
     command = learner.learn(name).search
     encoded = TableEncoder().fit_transform(rows)
-    python = tune(command.estimator, encoded, y, strategy=PLAN, random_state=2)
+    plan = Staged(first_rows=120, more_rows=(180, 220))
+    python = tune(command.estimator, encoded, y, strategy=plan, random_state=2)
     assert python.best_params_ == command.best_params_
     assert python.cv_results_["params"] == command.cv_results_["params"]
     np.testing.assert_array_equal(python.rows_, command.rows_)
