@@ -26,9 +26,10 @@ from mercer.select.rounds import sample_rows
 TUNING_SHARE = 0.5  # of a time limit for all searches
 FIT_SHARE = 0.7  # of what is left after them for the last fit
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
-GROWTH = {"cube": 3.0, "square": 2.2, "landmarks": 1.0, "line": 1.0}
+GROWTH = {"cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""
 
+UNCUT = "The time limit cut nothing short: data, options and seed alone decide this model."
 LONGER = "raise --time-limit, or ask for less by --effort quick"
 
 
@@ -102,7 +103,7 @@ class Learner:
         best = self._best(searches)
         last, n_rows = self._fit(best, plans[best.name], Z)
         pipeline = Pipeline([("encode", encoder), ("model", last)])
-        words = (*self._words(searches, best, n_rows), *self.cut)
+        words = (*self._words(searches, best, n_rows), *(self.cut or [UNCUT]))
         return Learned(
             best.name, best.recipe, pipeline, best.search, words, self.interrupted, n_rows, self.cut
         )
@@ -230,7 +231,7 @@ class Learner:
         if left is None:
             return plan.fit_rows
         took = float(best.search.cv_results_["mean_fit_time"][best.search.best_index_])
-        growth = GROWTH["landmarks" if plan.landmarks is not None else best.recipe.cost]
+        growth = GROWTH["line" if plan.landmarks is not None else best.recipe.cost]
         factor = (FIT_SHARE * left / max(took, 1e-3)) ** (1.0 / growth)
         return int(min(plan.fit_rows, max(factor, 1.0) * len(best.rows)))
 

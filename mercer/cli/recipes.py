@@ -38,18 +38,18 @@ class Size:
 class Effort:
     """How much work is done, in counts, so that every machine does the same.
 
-    ``sizes`` are by how the cost of a fit grows with its rows: "cube", "square", "line", or
-    "landmarks" for a kernel machine in the span of some rows.
+    ``sizes`` are by how the cost of a fit grows with its rows: "cube", "square" or "line".
     """
 
     first_rows: int
     sizes: Mapping[str, Size]
-    landmarks: int  # at most
+    landmarks: int  # at most, and as many as the first round has rows at least
     values: float  # landmarks² × rows, at most
 
-    def landmarks_for(self, n: int) -> int:
-        """Return how many landmarks stand for n rows."""
-        return min(self.landmarks, int((self.values / n) ** 0.5))
+    def in_span(self, n: int) -> tuple[int, int]:
+        """Return how many landmarks stand for n rows, and how many of the rows are fitted to."""
+        m = min(self.landmarks, max(self.first_rows, int((self.values / n) ** 0.5)))
+        return m, min(n, int(self.values / m**2))
 
 
 EFFORTS = {
@@ -58,7 +58,6 @@ EFFORTS = {
         {
             "cube": Size((1_000, 2_000), 3_000),
             "square": Size((1_500, 3_000), 8_000),
-            "landmarks": Size((2_000, 4_000), 1_000_000),
             "line": Size((2_000, 5_000), 200_000),
         },
         landmarks=700,
@@ -69,7 +68,6 @@ EFFORTS = {
         {
             "cube": Size((3_000, 6_000), 8_000),
             "square": Size((4_000, 10_000), 25_000),
-            "landmarks": Size((4_000, 8_000), 5_000_000),
             "line": Size((5_000, 20_000), 1_000_000),
         },
         landmarks=2_000,
@@ -80,7 +78,6 @@ EFFORTS = {
         {
             "cube": Size((6_000, 12_000), 15_000),
             "square": Size((10_000, 30_000), 60_000),
-            "landmarks": Size((8_000, 16_000), 20_000_000),
             "line": Size((20_000, 100_000), 10_000_000),
         },
         landmarks=5_000,
@@ -122,12 +119,12 @@ class Plan:
     @classmethod
     def of(cls, recipe: Recipe, effort: Effort, n: int, width: int) -> Plan:
         """Count it for n rows of so many numbers."""
-        in_span = "landmarks" in signature(recipe.make).parameters and n > effort.sizes["cube"].fit
-        size = effort.sizes["landmarks" if in_span else recipe.cost]
+        size, landmarks = effort.sizes[recipe.cost], None
         part = min(1.0, (WIDE / max(width, 1)) ** 0.5)
         rounds = tuple(max(int(part * rows), effort.first_rows) for rows in size.rounds)
         most = max(int(part * size.fit), rounds[-1])
-        landmarks = effort.landmarks_for(min(n, most)) if in_span else None
+        if n > most and "landmarks" in signature(recipe.make).parameters:
+            landmarks, most = effort.in_span(n)
         return cls(Staged(effort.first_rows, rounds), min(n, most), landmarks)
 
 

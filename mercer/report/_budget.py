@@ -17,7 +17,7 @@ from mercer.report._rows import TableRows
 from mercer.report._subject import Subject
 
 PREDICTED_ROWS = (20, 100, 500, 2000)  # by which the time of a prediction is measured
-PREDICTED_VALUES = 2e10  # numbers of the model that are read to predict all rows
+PREDICTED_VALUES = 1e10  # numbers of the model that are read to predict all rows
 CAUTION = 0.2  # the part of a budget that the next measurement may take
 FEWEST_ROWS = 100  # that are judged, however little time there is
 

@@ -24,8 +24,8 @@ from mercer.report._subject import Answers, Subject
 from mercer.report.study import Estimate, Importance
 
 REPEATS = 5
-MOST_ROWS, LEAST_ROWS = 2000, 100
-MOST_VALUES = 2e10  # numbers of the model that are read for all shuffles
+MOST_ROWS, LEAST_ROWS = 1000, 100
+MOST_VALUES = 4e9  # numbers of the model that are read for all shuffles
 MOST_COLUMNS = 60
 BATCH_ROWS = 20_000  # rows that are predicted together
 BATCH_CELLS = 5_000_000

@@ -28,7 +28,7 @@ FRACTIONS = np.array([0.1, 0.2, 0.4, 0.7, 1.0])
 FIT_ROWS = (50, 100, 200, 400)  # of fits that are timed
 FEWEST_ROWS = 30
 FEWEST_SIZES = 3  # two points are no curve
-MOST_ROWS = 3_000  # that a learning curve cuts
+MOST_ROWS = 2_000  # that a learning curve cuts
 
 FEWEST_POINTS = 3
 LEAST_POINTS = 50  # of more rows, however little time there is
