@@ -67,9 +67,9 @@ class KernelSearchCV(Reporting, BaseSearchCV):
     strategy : {"exact", "halving", "staged"} or Staged, default="exact"
         "halving" scores all candidates on a part of the rows, the better third of them on three
         times as many, and so on: faster, and only approximately the same choice. "staged" scores
-        all candidates on 1,500 rows, then the promising ones on 4,000 and the neighbours of the best
-        on 10,000, and takes the smoothest candidate within noise that is likely to be best on all
-        rows: what ``mercer fit`` does. An integer ``cv`` is then shuffled, and
+        all candidates on 1,500 rows, then the promising ones on 4,000 and the neighbours of the
+        best on 10,000, and takes the smoothest candidate within noise that is likely to be best on
+        all rows: what ``mercer fit`` does. An integer ``cv`` is then shuffled, and
         tells the folds of the first round. `mercer.select.Staged` sets its figures.
     random_state : int, default=0
         Of the samples of "halving" and "staged".
