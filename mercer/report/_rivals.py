@@ -13,16 +13,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from mercer.linear import LogisticRegression, Ridge
-from mercer.report._budget import LeftOutError, collected
+from mercer.report._budget import LeftOutError, collected, some_rows
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import Answers, Subject
 
 MOST_CELLS = 2e7  # of the table that a rival is fitted to
 FEWEST_ROWS = 1000  # of it, however wide it is
 PROBE_ROWS = 20  # that are encoded to see how wide it is
-MOST_TREE_CELLS = 1e8  # of the table, times the trees of a step: one for each class
+MOST_TREE_CELLS = 4e6  # of the table, times the trees of a step: one for each class
+FEW_CELLS = 1_000_000  # for which one thread is enough
+FEWEST_SECONDS = 2.0  # in which trees can be grown
 LINEAR, TREES = "linear model", "boosted trees"
 
 
@@ -116,6 +119,12 @@ def boosted_trees(X: Any, y: Any, *, classes: bool, random_state: int = 0) -> An
     >>> boosted_trees(X, X[:, 0] > 37, classes=True).predict([[0.0], [99.0]])
     array([False,  True])
     """
+    few = np.size(X) < FEW_CELLS
+    with threadpool_limits(limits=1 if few else None, user_api="openmp"):  # waking costs more
+        return _boosted(X, y, classes, random_state)
+
+
+def _boosted(X: Any, y: Any, classes: bool, random_state: int) -> Any:
     if not classes:
         return HistGradientBoostingRegressor(random_state=random_state).fit(X, y)
     splittable = np.unique(y, return_counts=True)[1].min() > 1  # rows that stop it early are split
@@ -203,10 +212,19 @@ def _fitted(
         with collected(ConvergenceWarning) as told:
             model = linear_model(X, y, classes=classes, time_limit=seconds)
         yield LINEAR, model, ["the linear model stopped short of its optimum"] if told else []
-    trees = len(np.unique(y)) if classes else 1
-    if sp.issparse(X) or int(np.prod(X.shape)) * trees > MOST_TREE_CELLS:
-        return  # a table too large or too sparse for trees within the work of a report
-    yield TREES, boosted_trees(X, y, classes=classes, random_state=seed), []
+    if not sp.issparse(X) and seconds > FEWEST_SECONDS:  # of a sparse table trees see little
+        yield TREES, *_trees(np.asarray(X), y, classes, seed)
+
+
+def _trees(X: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> tuple[Any, list[str]]:
+    """Return boosted trees of all rows or, of a large table, of some; and words on it."""
+    at_once = len(np.unique(y)) if classes else 1
+    most = max(int(MOST_TREE_CELLS / (X.shape[1] * at_once)), FEWEST_ROWS)
+    if len(X) <= most:
+        return boosted_trees(X, y, classes=classes, random_state=seed), []
+    part = some_rows(y, most, np.random.default_rng(seed), classes=classes)
+    model = boosted_trees(X[part], y[part], classes=classes, random_state=seed)
+    return model, [f"the boosted trees were fitted to {len(part):,} of the training rows"]
 
 
 def _width(table: Any) -> int:

@@ -33,7 +33,7 @@ from mercer.report.study import Curve, Importance, Score, Study, Surface
 DEFAULT_SECONDS = 60.0
 SHARES = {
     "predictions": 0.25,
-    "linear model": 0.1,
+    "rivals": 0.2,
     "columns": 0.25,
     "map": 0.1,
     "learning curve": 0.2,
@@ -198,6 +198,8 @@ class _Work:
 
     def _try(self, section: str, compute: Callable[[], Found]) -> Found | None:
         try:
+            if self.limits.stopped() and section in SHARES:
+                raise LeftOutError(f"the {self.seconds:.2g} s of the report were over")
             return compute()
         except LeftOutError as reason:
             self.left_out[section] = str(reason)
@@ -206,7 +208,7 @@ class _Work:
     def _scores(self, models: Mapping[str, Any] | None) -> list[Score]:
         seen = (self.subject, self.rows, self.answers)
         if models is None:
-            rivals, words = usual_rivals(*seen, self.train, self._share("linear model"))
+            rivals, words = usual_rivals(*seen, self.train, self._share("rivals"))
         else:
             rivals, words = given_rivals(models, *seen), []
         scores, missing = score_cards(self.answers, rivals)

@@ -173,7 +173,9 @@ def test_too_little_time_for_many_classes_leaves_the_curve_out():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(520, 3)), np.repeat(np.arange(26), 20)
     study = examine(KNN().fit(X, y), X[::5], y[::5], train=(X, y), time_limit=1e-3)
-    assert "would take longer" in study.left_out["learning curve"]
+    assert "were over" in study.left_out["learning curve"]
+    with pytest.raises(LeftOutError, match="too few for a curve"):
+        _pictures._check_part(np.repeat(np.arange(26), 2), np.array([20, 30, 40]), classes=True)
     with pytest.raises(LeftOutError, match="too few for a curve"):
         _pictures._check_part(y[::10], np.array([10, 20, 30]), True)
 
