@@ -96,7 +96,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     >>> import polars as pl
     >>> encoder = TableEncoder().fit(pl.DataFrame({"price": ["1.234,50 €", "99,90 €", "k.A."]}))
-    >>> print(*encoder.describe()[1:3], sep="\n")
+    >>> for sentence in encoder.describe()[1:3]:
+    ...     print(sentence)
     'price' is written like '1.234,50 €': read as 1,234.5
     1 value in 'price' ('k.A.') taken as missing
     """
