@@ -41,11 +41,11 @@ def is_written(column: Column) -> bool:
 
 
 # ---------------------------------------------------------------- numbers
-def number_reading(column: Column) -> Reading:
-    """Return the numbers of a column and how they are written."""
+def number_reading(column: Column, decimal: str | None = None) -> Reading:
+    """Return the numbers of a column and how they are written: found, unless it is known."""
     if not is_written(column):
         return Reading(*as_numbers(column))
-    found = numerals.notation(column.levels)
+    found = numerals.Notation(decimal) if decimal else numerals.notation(column.levels)
     values, unread = as_numbers(column, found.decimal)
     return Reading(values, unread, found.decimal, tuple(_number_words(column, found)))
 
