@@ -23,8 +23,7 @@ TARGET = "y"  # the array of an archive that holds the targets
 def read_columnar(source: Source, dialect: Dialect) -> Table:
     """Read a whole file of Parquet or Arrow."""
     frame = _try(source, lambda: _scan(source).collect())
-    if not frame.height:
-        raise DataError(f"{source.name} has columns and no rows: give a file with rows")
+    _refuse_empty(frame.height, source)
     return Table(lacking(typed(plain(frame)), dialect.missing))
 
 
@@ -32,9 +31,15 @@ def columnar_batches(source: Source, rows: int, dialect: Dialect) -> Iterator[An
     """Yield the rows of a file of any size; the types are those of the file."""
     lazy = _try(source, lambda: _scan(source))
     height = _try(source, lambda: lazy.select(polars().len()).collect().item())
+    _refuse_empty(height, source)
     for start in range(0, height, rows):
         part = _try(source, lazy.slice(start, rows).collect)
         yield lacking(typed(plain(part)), dialect.missing)
+
+
+def _refuse_empty(height: int, source: Source) -> None:
+    if not height:
+        raise DataError(f"{source.name} has columns and no rows: give a file with rows")
 
 
 def _scan(source: Source) -> Any:
