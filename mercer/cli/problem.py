@@ -14,6 +14,7 @@ from mercer._words import called, count, percent
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
 from mercer.tables.columns import Column, from_objects
+from mercer.tables.numerals import POINT, parse_number
 from mercer.tables.readings import are_mostly_bounds, is_written, number_reading
 
 FEW = 20  # whole numbers with at most so many values are taken as classes
@@ -146,19 +147,11 @@ def _numbers(y: np.ndarray, target: str) -> np.ndarray:
     try:
         return y.astype(np.float64)
     except ValueError:
-        example = next(str(v) for v in y if not _is_number(v))
+        example = next(str(v) for v in y if np.isnan(parse_number(str(v), POINT)))
         raise CommandError(
             f"--task regress needs numbers, but {target!r} has the value {example!r}: use "
             f"--task classify, or another --target"
         ) from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _labels(y: np.ndarray) -> np.ndarray:
