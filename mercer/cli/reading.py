@@ -9,6 +9,7 @@ from typing import Any
 
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.options import chosen
+from mercer.datasets.files.dialect import SEPARATOR_NAMES
 from mercer.datasets.files.source import Source
 from mercer.tables import TableEncoder
 from mercer.tables.kinds import GIVEN, came_as_text
@@ -64,6 +65,7 @@ def read_options(
         raise CommandError(f"--decimal: {decimal!r} is no decimal sign; write . or ,", USAGE)
     kinds = dict(_kind(text) for text in kind or ())
     written = tuple(name for name, what in kinds.items() if what in AS_WRITTEN)
+    sep = SEPARATOR_NAMES.get(sep or "", sep)
     return ReadOptions(sep, tuple(na or ()), decimal, sheet, kinds, written)
 
 
