@@ -81,14 +81,22 @@ def _kind(text: str) -> tuple[str, str]:
 def remembered(given: ReadOptions, about: Mapping[str, Any], model: Any, path: Path) -> ReadOptions:
     """Return what is asked for now, and what the model remembers of the rest."""
     known = about.get("reading") or {}
-    sep = known.get("sep")
     return ReadOptions(
-        sep=given.sep or (sep if sep and sep.encode() in Source.of(path).head else None),
+        sep=given.sep or _separator(known.get("sep"), path),
         na=given.na or tuple(known.get("na", ())),
         decimal=given.decimal or known.get("decimal"),
         sheet=given.sheet or known.get("sheet"),
         text=(*_text_columns(model), *known.get("target_text", ())),
     )
+
+
+def _separator(known: str | None, path: Path) -> str | None:
+    """Return the separator of the model's own file if this one may have it too."""
+    if known is None:
+        return None
+    lines = Source.of(path).head.splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
+    return known if known.encode() in first else None
 
 
 def _text_columns(model: Any) -> list[str]:

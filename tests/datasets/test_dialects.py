@@ -152,6 +152,14 @@ def test_the_first_sheet_of_a_workbook(tmp_path, above):
     refuses(lambda: load_file(tmp_path / "a.xlsx", sheet="Tow"), DataError, wrong)
 
 
+def test_a_title_above_a_sheet_is_no_header(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [["Sales of 2024"], [None], ["a", "b"], [1, "x"], [2, None]]
+    frame = both(xlsx(tmp_path / "a.xlsx", {"S": rows}))
+    assert frame.columns == ["a", "b"]
+    assert frame.rows() == [(1.0, "x"), (2.0, None)]
+
+
 def test_a_text_far_below_makes_a_column_text(tmp_path):
     pytest.importorskip("fastexcel")
     rows = [["a", "b"], *([i, i] for i in range(1500)), ["late", 0.5]]

@@ -21,12 +21,11 @@ def read(source: Source, dialect: Dialect) -> Table:
     """Read the first sheet, or the one with a name."""
     book = _open(source)
     name = _sheet(book.sheet_names, dialect.sheet, source)
-    top = _top(book, name, source)
+    first, top = _top(book, name, source)
     header = looks_like_header(top)
     names = clear_names(top[0] if header else [""] * len(top[0]))
-    above = _first_row(book, name) + header
     # a type follows from all rows: a text below the first thousand would be lost otherwise
-    rows = book.load_sheet(name, header_row=None, skip_rows=above, schema_sample_rows=None)
+    rows = book.load_sheet(name, header_row=None, skip_rows=first + header, schema_sample_rows=None)
     frame = _rows_with_values(rows.to_polars(), names)
     if not frame.height:
         raise DataError(f"sheet {name!r} of {source.name} has a header and no rows")
@@ -61,23 +60,23 @@ def _sheet(names: list[str], wanted: str | None, source: Source) -> str:
     raise DataError(f"there is no sheet {wanted!r} in {source.name}: did you mean {near}?")
 
 
-def _words(book: Any, name: str) -> Any:
+def _top(book: Any, name: str, source: Source) -> tuple[int, list[list[str]]]:
+    """Return the place of the first row of the table, below empty rows and titles, and some rows.
+
+    A title is a row with one cell above a table of several columns.
+    """
+    rows = _first_cells(book, name)
+    filled = [sum(map(bool, row)) for row in rows]
+    if not any(filled):
+        raise DataError(f"sheet {name!r} of {source.name} is empty: there is nothing to read")
+    first = next(i for i, n in enumerate(filled) if n >= min(2, max(filled)))
+    return first, [row for row, n in zip(rows[first:], filled[first:], strict=True) if n]
+
+
+def _first_cells(book: Any, name: str) -> list[list[str]]:
     """Return the first rows as texts, from the very first row of the sheet on."""
     sheet = book.load_sheet(name, header_row=None, skip_rows=0, n_rows=SAMPLE_ROWS, dtypes="string")
-    return sheet.to_polars()
-
-
-def _first_row(book: Any, name: str) -> int:
-    """Return how many empty rows stand above the table."""
-    rows = _words(book, name).rows()
-    return next((i for i, row in enumerate(rows) if any(row)), 0)
-
-
-def _top(book: Any, name: str, source: Source) -> list[list[str]]:
-    rows = [[cell or "" for cell in row] for row in _words(book, name).rows() if any(row)]
-    if not rows:
-        raise DataError(f"sheet {name!r} of {source.name} is empty: there is nothing to read")
-    return rows
+    return [[cell or "" for cell in row] for row in sheet.to_polars().rows()]
 
 
 def _rows_with_values(frame: Any, names: list[str]) -> Any:
