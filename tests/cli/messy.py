@@ -312,7 +312,7 @@ FILES = (
 SAMPLE = {
     *(
         "cp1252.csv",
-        "open_quote.csv",
+        "never_closed.csv",
         "nameless.csv",
         "constant_target.csv",
         "words_for_missing.csv",
