@@ -63,7 +63,16 @@ LEVELS = {
     "__main__": 9,
 }
 
-OPTIONAL = {"typer", "rich", "polars", "dask", "distributed", "matplotlib", "pandas", "skops"}
+OPTIONAL = {
+    "typer",
+    "rich",
+    "polars",
+    "fastexcel",
+    "dask",
+    "distributed",
+    "matplotlib",
+    "pandas",
+} | {"skops"}
 """What only the extras install: these may be imported where they are needed."""
 
 LONGEST_FILE = 400

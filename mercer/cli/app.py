@@ -28,7 +28,31 @@ app = typer.Typer(
 DataFile = Annotated[
     Path,
     typer.Argument(
-        help="CSV, Parquet, Arrow, JSON lines, svmlight, ARFF or npz; gz too.", metavar="DATA"
+        help="CSV, Excel, Parquet, Arrow, JSON, svmlight, ARFF or npz; gz too.", metavar="DATA"
+    ),
+]
+Sep = Annotated[
+    str | None,
+    typer.Option(help="What separates the fields: ';', tab, …  \\[default: found in the file]"),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option(help="A word or number for missing values; repeatable.", metavar="WORD"),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="The decimal sign, . or ,  \\[default: found in each column]", metavar="SIGN"
+    ),
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Of a workbook.  \\[default: the first]", metavar="NAME")
+]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What a column is: number, category, text, date or ignore; repeatable.",
+        metavar="COLUMN=KIND",
     ),
 ]
 ModelFile = Annotated[
@@ -101,6 +125,11 @@ def fit(
     ignore: Annotated[
         list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
     ] = None,
+    sep: Sep = None,
+    na: Na = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    kind: Kind = None,
     effort: Annotated[
         str,
         typer.Option(help="quick, standard or thorough: how much is tried, the same everywhere."),
@@ -130,7 +159,9 @@ def fit(
     save = None if no_save else save or Path(f"{stem}.mercer")
     report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
-    options = command.FitOptions(*given, effort, time_limit, memory, seed, save, report)
+    reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
+    more = (effort, time_limit, memory, seed, save, report, reading)
+    options = command.FitOptions(*given, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 
 
@@ -148,12 +179,17 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of the data to copy; repeatable.")
     ] = None,
+    sep: Sep = None,
+    na: Na = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Predict new rows, a block at a time: a file of any size."""
     command = _command("predict")
-    options = command.PredictOptions(model, data, out, proba, tuple(keep or ()))
+    reading = _command("reading").read_options(sep, na, decimal, sheet)
+    options = command.PredictOptions(model, data, out, proba, tuple(keep or ()), reading)
     _run(command.predict, options, screen=_screen(quiet, json))
 
 
@@ -163,11 +199,17 @@ def evaluate(
     data: DataFile,
     target: Target = None,
     report: Report = None,
+    sep: Sep = None,
+    na: Na = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare predictions with the truth: rates, intervals, and a report if asked for."""
-    _run(_command("saved").evaluate, model, data, target, report, screen=_screen(quiet, json))
+    reading = _command("reading").read_options(sep, na, decimal, sheet)
+    given = (model, data, target, report, reading)
+    _run(_command("saved").evaluate, *given, screen=_screen(quiet, json))
 
 
 @app.command(

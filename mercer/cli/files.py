@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 
 from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
 from mercer.cli.options import chosen
+from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.screen import Screen
 from mercer.datasets import Data, DataError, load_file, write_table
 from mercer.io import ModelFileError, inspect, load
@@ -32,10 +32,15 @@ def said_in_one_line() -> Iterator[None]:
         raise CommandError(str(error), MODEL) from None
 
 
-def read(path: Path, target: str | None = None, ignore: Iterable[str] = ()) -> Data:
+def read(
+    path: Path,
+    target: str | None = None,
+    ignore: Iterable[str] = (),
+    reading: ReadOptions = AS_FOUND,
+) -> Data:
     """Return the rows of a file, with a target or without."""
     with said_in_one_line():
-        data = load_file(path, target=target)
+        data = load_file(path, target=target, **reading.for_file())
     for name in ignore:
         chosen("--ignore", name, data.feature_names)
     if not ignore or sp.issparse(data.X):
@@ -46,9 +51,14 @@ def read(path: Path, target: str | None = None, ignore: Iterable[str] = ()) -> D
     return replace(data, X=data.X.select(kept), feature_names=kept)
 
 
-def read_with_target(path: Path, target: str | None, ignore: Iterable[str] = ()) -> Data:
+def read_with_target(
+    path: Path,
+    target: str | None,
+    ignore: Iterable[str] = (),
+    reading: ReadOptions = AS_FOUND,
+) -> Data:
     """Return rows and targets; a file that does not tell its target must be told it."""
-    data = read(path, target, ignore)
+    data = read(path, target, ignore, reading)
     if data.y is None:
         names = data.feature_names
         shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
@@ -56,24 +66,12 @@ def read_with_target(path: Path, target: str | None, ignore: Iterable[str] = ())
     return data
 
 
-def with_decimal_comma(data: Data) -> list[str]:
-    """Return the columns whose first values are numbers like 0,5, which nobody reads as such."""
-    columns = {} if sp.issparse(data.X) else {name: data.X[name][:100] for name in data.X.columns}
-    columns[str(data.target)] = [] if data.y is None else data.y[:100]
-    return [name for name, values in columns.items() if _has_decimal_comma(values)]
-
-
-def _has_decimal_comma(values: Iterable[Any]) -> bool:
-    texts = [value for value in values if value is not None]
-    return bool(texts) and all(
-        isinstance(text, str) and re.fullmatch(r"[-+]?\d+,\d+", text) for text in texts
-    )
-
-
-def encoded(X: Any, screen: Screen) -> tuple[TableEncoder, Any]:
+def encoded(
+    X: Any, screen: Screen, kinds: Mapping[str, str] | None = None
+) -> tuple[TableEncoder, Any]:
     """Return a fitted encoder and the matrix of a table, and say what was done to its columns."""
     with screen.step("columns", "encoding the columns") as said:
-        encoder = TableEncoder()
+        encoder = TableEncoder(kinds=dict(kinds) if kinds else None)
         try:
             Z = encoder.fit_transform(X)
         except ValueError as error:  # one row, or no column that varies

@@ -6,7 +6,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ import numpy as np
 from mercer._limits import Limits
 from mercer._words import count, fixed, short
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
-from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
+from mercer.cli.files import read_with_target, said_in_one_line, writable
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, kernel_from_text, seconds
 from mercer.cli.problem import TableProblem, as_problem, learnable, split
+from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
 from mercer.datasets import load_penguins
@@ -54,6 +55,7 @@ class FitOptions:
     seed: int = 0
     save: Path | None = None
     report: Path | None = None
+    reading: ReadOptions = AS_FOUND
 
 
 def fit(options: FitOptions, screen: Screen) -> int:
@@ -83,10 +85,10 @@ def fit(options: FitOptions, screen: Screen) -> int:
 def _read(options: FitOptions, screen: Screen) -> tuple[TableProblem, TableProblem]:
     """Return what to learn from and what to test with."""
     with screen.step("read", f"reading {options.data.name}") as said:
-        data = read_with_target(options.data, options.target, options.ignore)
-        for name in with_decimal_comma(data):
-            screen.note(f"{name!r} is text: write its numbers with a point, 0.5 instead of 0,5")
+        data = read_with_target(options.data, options.target, options.ignore, options.reading)
+        options.reading.check_kinds(data.feature_names, data.target)
         problem = learnable(as_problem(data, options.task))
+        problem = replace(problem, kinds=options.reading.kinds)
         size = f"{count(data.X.shape[0], 'row')}, {count(len(data.feature_names), 'column')}"
         said.append(f"{options.data.name}: {size}")
     screen.say("target", problem.about)
@@ -101,14 +103,15 @@ def _read(options: FitOptions, screen: Screen) -> tuple[TableProblem, TableProbl
 
 
 def _test_rows(options: FitOptions, problem: TableProblem) -> TableProblem:
-    data = read_with_target(Path(str(options.test)), problem.target, options.ignore)
+    test_file = Path(str(options.test))
+    data = read_with_target(test_file, problem.target, options.ignore, options.reading)
     lacking = [name for name in _names(problem.X) if name not in data.feature_names]
     if lacking:
         raise CommandError(
             f"--test: {options.test} lacks the column {lacking[0]!r} of {options.data.name}; add "
             f"it, or leave it out of both by --ignore"
         )
-    test = as_problem(data, problem.task)
+    test = as_problem(data, problem.task, problem.decimal)
     if problem.task == "classify" and not set(test.y.tolist()) <= set(problem.y.tolist()):
         unknown = sorted(map(str, set(test.y.tolist()) - set(problem.y.tolist())))
         raise CommandError(f"--test has classes that {options.data.name} has not: {unknown[:3]}")
@@ -180,6 +183,7 @@ def _about(
         "classes": np.unique(learn.y).tolist() if learn.task == "classify" else None,
         "columns": [column["name"] for column in learned.model[0].columns_],
         "ignore": list(options.ignore),
+        "reading": options.reading.about() | learn.written,
         "model": learned.name,
         "parameters": {k: _plain(v) for k, v in learned.search.best_params_.items()},
         "cross_validated": float(learned.search.best_score_),

@@ -94,7 +94,7 @@ class Learner:
         """Return the best of the recipes that a name stands for, fitted."""
         table = RECIPES[self.problem.task]
         names = AUTO[self.problem.task] if model == "auto" else (model,)
-        encoder, Z = encoded(self.problem.X, self.screen)
+        encoder, Z = encoded(self.problem.X, self.screen, self.problem.kinds)
         recipes = {name: table[name] for name in names}
         plans = self._plans(recipes, Z)
         searches = list(self._searches(recipes, plans, Z))

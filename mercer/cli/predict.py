@@ -15,6 +15,7 @@ from mercer._words import count
 from mercer.cli.errors import MODEL, USAGE, CommandError
 from mercer.cli.files import predicted, read_model, said_in_one_line, writable, write_frames
 from mercer.cli.options import chosen
+from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.screen import Screen
 from mercer.datasets import read_batches
 
@@ -30,6 +31,7 @@ class PredictOptions:
     out: Path | None
     proba: bool
     keep: tuple[str, ...]
+    reading: ReadOptions = AS_FOUND
 
 
 def predict(options: PredictOptions, screen: Screen) -> int:
@@ -39,9 +41,12 @@ def predict(options: PredictOptions, screen: Screen) -> int:
         raise CommandError("--json needs --out: both would write to the terminal", USAGE)
     model, manifest = read_model(options.model)
     _can_do(model, options)
-    target = (manifest.get("about") or {}).get("target", "")
+    about = manifest.get("about") or {}
+    target = about.get("target", "")
+    with said_in_one_line():
+        reading = remembered(options.reading, about, model, options.data)
     with screen.step("predicted", "predicting" if out else "") as said:
-        frames = _answers(model, options)
+        frames = _answers(model, options, reading)
         n_rows = _print(frames) if out is None else write_frames(frames, out)
         if out is not None:
             said.append(f"{target + ' of ' if target else ''}{count(n_rows, 'row')} → {out}")
@@ -60,10 +65,10 @@ def _can_do(model: Any, options: PredictOptions) -> None:
         )
 
 
-def _answers(model: Any, options: PredictOptions) -> Iterator[Any]:
+def _answers(model: Any, options: PredictOptions, reading: ReadOptions) -> Iterator[Any]:
     import polars as pl
 
-    for rows in read_batches(options.data, rows=BLOCK):
+    for rows in read_batches(options.data, rows=BLOCK, **reading.for_file()):
         rows = _as_wide_as(model, rows)
         columns = {name: _column(rows, name) for name in options.keep}
         columns["prediction"] = predicted(model, rows, options.data)

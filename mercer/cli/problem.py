@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from mercer._sklearn import _safe_indexing
 from mercer._words import called, count, percent
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
+from mercer.tables.columns import Column, from_objects
+from mercer.tables.numerals import POINT, parse_number
+from mercer.tables.readings import are_mostly_bounds, is_written, number_reading
 
 FEW = 20  # whole numbers with at most so many values are taken as classes
 MANY = 100  # more classes than this are no classes, but names
@@ -32,6 +36,9 @@ class TableProblem:
     task: str  # "classify" or "regress"
     numbers: np.ndarray
     notes: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of columns, as asked for
+    decimal: str | None = None  # the sign in targets that came as texts
+    came_as_text: bool = False
 
     def __len__(self) -> int:
         return len(self.y)
@@ -41,6 +48,11 @@ class TableProblem:
         return replace(
             self, X=_safe_indexing(self.X, rows), y=self.y[rows], numbers=self.numbers[rows]
         )
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """How the targets of other files are to be read."""
+        return {"target_text": [self.target] * self.came_as_text, "target_decimal": self.decimal}
 
     @property
     def about(self) -> str:
@@ -55,9 +67,14 @@ class TableProblem:
         return f"{self.target}: {len(labels)} classes ({', '.join(shares)}{more})"
 
 
-def as_problem(data: Data, task: str = "auto") -> TableProblem:
-    """Return the rows that have a target, and the task: given, or found in the target's values."""
-    rows, target, notes = _present(data), str(data.target), []
+def as_problem(data: Data, task: str = "auto", decimal: str | None = None) -> TableProblem:
+    """Return the rows that have a target, and the task: given, or found in the target's values.
+
+    Targets such as 1.234,50 € are read by the decimal sign, which is found if it is not given.
+    """
+    is_text = np.asarray(data.y).dtype.kind in "UO"
+    data, decimal, said = _read_target(data, task, decimal) if is_text else (data, None, [])
+    rows, target, notes = _present(data), str(data.target), list(said)
     X, y = data.X, np.asarray(data.y)[rows]
     if len(rows) < data.X.shape[0]:
         X = _safe_indexing(X, rows)
@@ -67,7 +84,28 @@ def as_problem(data: Data, task: str = "auto") -> TableProblem:
         task, why = _task_of(y, target)
         notes += [why] if why else []
     y = _numbers(y, target) if task == "regress" else _labels(y)
-    return TableProblem(X, y, target, task, rows + 1, tuple(notes))
+    found = TableProblem(X, y, target, task, rows + 1, tuple(notes))
+    return replace(found, decimal=decimal, came_as_text=is_text)
+
+
+def _read_target(
+    data: Data, task: str, decimal: str | None
+) -> tuple[Data, str | None, Sequence[str]]:
+    """Return targets that are written numbers as numbers; as they are, if they are classes."""
+    column = from_objects(str(data.target), np.asarray(data.y, dtype=object))
+    if task == "classify" or not is_written(column):
+        return data, None, ()
+    reading = number_reading(column, decimal)
+    present = reading.values[np.isfinite(reading.values)]
+    is_number = bool(len(present)) and not reading.unread
+    if not is_number or (task == "auto" and not _is_quantity(column, present)):
+        return data, None, ()
+    return replace(data, y=reading.values), reading.how, reading.said
+
+
+def _is_quantity(column: Column, values: np.ndarray) -> bool:
+    """Whether written numbers are no classes: 5 % and 10 %, <50 and >50 are."""
+    return not are_mostly_bounds(column) and _task_of(values, column.name)[0] == "regress"
 
 
 def _present(data: Data) -> np.ndarray:
@@ -109,19 +147,11 @@ def _numbers(y: np.ndarray, target: str) -> np.ndarray:
     try:
         return y.astype(np.float64)
     except ValueError:
-        example = next(str(v) for v in y if not _is_number(v))
+        example = next(str(v) for v in y if np.isnan(parse_number(str(v), POINT)))
         raise CommandError(
             f"--task regress needs numbers, but {target!r} has the value {example!r}: use "
             f"--task classify, or another --target"
         ) from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _labels(y: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from mercer.assess import evaluate as assess
 from mercer.cli.errors import MODEL, CommandError
 from mercer.cli.files import predicted, read_model, read_with_target, said_in_one_line, writable
 from mercer.cli.problem import TableProblem, as_problem
+from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
 from mercer.cli.screen import Screen, interval
 from mercer.io import inspect
@@ -28,7 +29,12 @@ SCORES = (
 
 
 def evaluate(
-    model_file: Path, data: Path, target: str | None, report: Path | None, screen: Screen
+    model_file: Path,
+    data: Path,
+    target: str | None,
+    report: Path | None,
+    given: ReadOptions,
+    screen: Screen,
 ) -> int:
     """Run the command; return its exit code."""
     report = writable(report, "--report")
@@ -36,8 +42,11 @@ def evaluate(
     about = manifest.get("about") or {}
     if not hasattr(model, "predict"):
         raise CommandError(f"{model_file.name} does not predict: nothing to evaluate", MODEL)
-    known = read_with_target(data, target or about.get("target"))
-    problem = as_problem(known, about.get("task", "auto"))
+    with said_in_one_line():
+        reading = remembered(given, about, model, data)
+    known = read_with_target(data, target or about.get("target"), (), reading)
+    decimal = (about.get("reading") or {}).get("target_decimal")
+    problem = as_problem(known, about.get("task", "auto"), decimal)
     for note in problem.notes:
         screen.note(note)
     if data.resolve() == Path(about.get("data", "")).resolve():
@@ -50,8 +59,8 @@ def evaluate(
     if screen.talks and problem.task == "regress":
         screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
     if report is not None:
-        given = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
-        write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **given)
+        shown = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
+        write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **shown)
         screen.say("report", f"{report}  (open it in a browser)")
     screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-FLAGS = ["False", "True"]
+from mercer.tables import moments, numerals
 
-BLANKS = {"", "na", "n/a", "nan", "null", "none", "?", "-", "."}
-"""What people write where a number is missing."""
+FLAGS = ["False", "True"]
 
 TRUTHS = {"true": "True", "1": "True", "yes": "True", "false": "False", "0": "False", "no": "False"}
 
@@ -95,7 +95,7 @@ def from_objects(name: str, values: np.ndarray) -> Column:
         seconds = [value.total_seconds() for value in present]
         return numbers(name, _spread(here, seconds, np.nan))
     if _are(present, (dt.date, np.datetime64)):
-        return dates(name, _spread(here, [_seconds(value) for value in present], np.nan))
+        return dates(name, _spread(here, [moments.seconds(value) for value in present], np.nan))
     codes, levels = _factorised([label(value) for value in present])
     return texts(name, _spread(here, codes, -1), levels)
 
@@ -129,12 +129,6 @@ def _spread(here: np.ndarray, present: Any, missing: float) -> np.ndarray:
     return whole
 
 
-def _seconds(value: Any) -> float:
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        value = value.astimezone(dt.UTC).replace(tzinfo=None)
-    return float(np.datetime64(value, "us").astype(np.int64)) / 1e6
-
-
 def label(value: Any) -> str:
     """Return a value as a text; whole numbers without a decimal point, bytes decoded."""
     if isinstance(value, bytes):
@@ -145,22 +139,27 @@ def label(value: Any) -> str:
 
 
 # ---------------------------------------------------------------- one form read as another
-def as_numbers(column: Column) -> tuple[np.ndarray, int]:
+def as_numbers(column: Column, decimal: str = numerals.BY_VALUE) -> tuple[np.ndarray, int]:
     """Return a column as float64 (NaN: missing) and how many values could not be read."""
-    return _read_as("number", column, parse_number)
-
-
-def as_seconds(column: Column) -> tuple[np.ndarray, int]:
-    """Return a column as seconds since 1970 and how many values could not be read."""
-    return _read_as("date", column, parse_date)
-
-
-def _read_as(form: str, column: Column, parse: Any) -> tuple[np.ndarray, int]:
-    if column.form == form:
+    if column.form == "number":
         return column.values, 0
-    if column.form in ("number", "date"):  # the other one, of which nothing can be read
+    if column.form == "date":  # of which no number can be read
         return np.full(len(column), np.nan), int(np.isfinite(column.values).sum())
-    return _by_level(column, parse)
+    return _by_level(column.values, column.levels, lambda level: _number(level, decimal))
+
+
+def _number(level: str, decimal: str) -> float:
+    return float(level == "True") if level in FLAGS else numerals.parse_number(level, decimal)
+
+
+def as_seconds(column: Column, first: str = moments.BY_VALUE) -> tuple[np.ndarray, int]:
+    """Return a column as seconds since 1970 and how many values could not be read.
+
+    A number such as 20240131, or a year, is read as it is written.
+    """
+    if column.form == "date":
+        return column.values, 0
+    return _by_level(*as_codes(column), lambda level: moments.parse_date(level, first))
 
 
 def as_codes(column: Column) -> tuple[np.ndarray, list[str]]:
@@ -173,38 +172,15 @@ def as_codes(column: Column) -> tuple[np.ndarray, list[str]]:
     return _spread(here, codes.astype(np.int64), -1), [write(value) for value in distinct]
 
 
-def _by_level(column: Column, parse: Any) -> tuple[np.ndarray, int]:
+def _by_level(
+    codes: np.ndarray, levels: list[str], parse: Callable[[str], float]
+) -> tuple[np.ndarray, int]:
     """Return ``parse`` of every value, found once for each distinct one."""
-    parsed = np.array([parse(level) for level in column.levels] + [np.nan])
+    parsed = np.array([parse(level) for level in levels] + [np.nan])
     unread = np.isnan(parsed)
     unread[-1] = False
-    unread[:-1] &= np.array([not is_blank(level) for level in column.levels], dtype=bool)
-    return parsed[column.values], int(unread[column.values].sum())
-
-
-def is_blank(level: str) -> bool:
-    """Whether a text stands for a missing value."""
-    return level.lower() in BLANKS
-
-
-def parse_number(level: str) -> float:
-    """Return the number that a text says, or NaN."""
-    if level in FLAGS:
-        return float(level == "True")
-    try:
-        return float(level)
-    except ValueError:
-        return np.nan
-
-
-def parse_date(level: str) -> float:
-    """Return the seconds since 1970 of a date as in 2024-05-31 or 2024-05-31T12:30, or NaN."""
-    if len(level) < 8 or not level[:4].isdigit():
-        return np.nan
-    try:
-        return _seconds(dt.datetime.fromisoformat(level.replace("/", "-")))
-    except ValueError:
-        return np.nan
+    unread[:-1] &= np.array([not numerals.is_blank(level) for level in levels], dtype=bool)
+    return parsed[codes], int(unread[codes].sum())
 
 
 def _write_date(seconds: float) -> str:

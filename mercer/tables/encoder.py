@@ -57,6 +57,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     text : {"auto", "drop"} or list of str, default="auto"
         Which columns are sentences: those that look like it (four words or more), these but
         left out, or the columns with the given names.
+    kinds : mapping of names to kinds, default=None
+        What single columns are, whatever their values look like: "number", "category", "text",
+        "date", or "ignore" to leave them out.
 
     Attributes
     ----------
@@ -88,7 +91,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     1 numeric column standardised
     1 category column with 3 levels
     1 missing value in 'x1': median 3 and an indicator
+
+    Texts are read as people write them, and the way is kept for new tables:
+
+    >>> import polars as pl
+    >>> encoder = TableEncoder().fit(pl.DataFrame({"price": ["1.234,50 €", "99,90 €", "k.A."]}))
+    >>> for sentence in encoder.describe()[1:3]:
+    ...     print(sentence)
+    'price' is written like '1.234,50 €': read as 1,234.5
+    1 value in 'price' ('k.A.') taken as missing
     """
+
+    kinds: Any = None  # models that were saved before there was this parameter lack it
 
     def __init__(
         self,
@@ -97,11 +111,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         min_frequency: float = 0.005,
         scale: bool = True,
         text: Any = "auto",
+        kinds: Any = None,
     ):
         self.max_categories = max_categories
         self.min_frequency = min_frequency
         self.scale = scale
         self.text = text
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Find the kind of each column and what encoding it needs.
@@ -188,8 +204,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------ inside
     def _fit(self, X: Any) -> list[Column]:
         """Learn the columns; return those that are used, as they were read."""
-        settings = EncoderSettings(self.max_categories, self.min_frequency, self.scale, self.text)
+        settings = EncoderSettings(
+            self.max_categories, self.min_frequency, self.scale, self.text, self.kinds
+        )
         if sp.issparse(X):
+            if self.kinds:
+                raise ValueError("kinds: the columns of a sparse matrix are numbers, all of them")
             return self._fit_sparse(X)
         table = as_table(X, "TableEncoder")
         if table.n_rows < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from mercer.tables.categorical import (
     learn_category,
     n_groups,
 )
-from mercer.tables.columns import READABLE_SHARE, Column, as_numbers, as_seconds
+from mercer.tables.columns import READABLE_SHARE, Column
 from mercer.tables.numeric import (
     State,
     date_features,
@@ -28,6 +28,7 @@ from mercer.tables.numeric import (
     learn_number,
     number_features,
 )
+from mercer.tables.readings import Reading, are_mostly_bounds, date_reading, number_reading
 from mercer.tables.textual import encode_text, learn_text, looks_like_text, text_features
 
 ROW_NAMES = {"", "id", "index", "row", "rowid", "row_id", "row_number", "rownames", "unnamed: 0"}
@@ -35,8 +36,6 @@ ROW_NAMES = {"", "id", "index", "row", "rowid", "row_id", "row_number", "rowname
 
 FIRST_LOOK_ROWS = 1000
 """Rows of a long column from which it is seen that it holds no numbers or dates."""
-
-Reader = Callable[[Column], tuple[np.ndarray, int]]
 
 
 # ---------------------------------------------------------------- what the user asks for
@@ -48,8 +47,10 @@ class EncoderSettings:
     min_frequency: float
     scale: bool
     text: Any
+    kinds: Any = None
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         if not _is_whole(self.max_categories) or self.max_categories < 1:
             raise ValueError(f"max_categories must be an integer ≥ 1; got {self.max_categories!r}")
         if not _is_frequency(self.min_frequency):
@@ -64,11 +65,27 @@ class EncoderSettings:
                 f"text must be 'auto', 'drop' or a list of column names; got {self.text!r}"
             )
 
+    def _check_kinds(self) -> None:
+        if not isinstance(self.kinds or {}, Mapping):
+            raise ValueError(f"kinds must map names of columns to kinds; got {self.kinds!r}")
+        for name, kind in self.given.items():
+            if kind not in GIVEN:
+                accepted = listing(list(GIVEN), "or", most=len(GIVEN))
+                raise ValueError(f"kinds[{name!r}] must be {accepted}; got {kind!r}")
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The kinds that were given."""
+        return self.kinds or {}
+
     def check_names(self, names: list[str]) -> None:
-        """Raise if a column that should be a text is not in the table."""
-        for name in () if isinstance(self.text, str) else self.text:
-            if name not in names:
-                raise ValueError(f"text names the column {name!r}{suggestion(name, names)}")
+        """Raise if a column that is given a kind is not in the table."""
+        texts = () if isinstance(self.text, str) else self.text
+        for parameter, named in (("text", texts), ("kinds", self.given)):
+            for name in named:
+                if name not in names:
+                    hint = suggestion(name, names)
+                    raise ValueError(f"{parameter} names the column {name!r}{hint}")
 
 
 def _is_whole(value: Any) -> bool:
@@ -112,6 +129,8 @@ def learn(column: Column, settings: EncoderSettings) -> State:
     """Return the state of a column: its kind and all that encoding needs."""
     if column.form == "nested":
         return dropped(column.name, "lists, records or binary values")
+    if column.name in settings.given:
+        return GIVEN[settings.given[column.name]](column, settings)
     if not isinstance(settings.text, str) and column.name in settings.text:
         return learn_text(column)
     if column.form == "date":
@@ -137,10 +156,12 @@ def _are_whole(values: np.ndarray) -> bool:
 
 def _learn_from_texts(column: Column, settings: EncoderSettings) -> State:
     """Numbers or dates that came as texts, sentences, identifiers, or categories."""
-    if _is_mostly(as_numbers, column):
-        return learn_number(column, settings.scale)
-    if _is_mostly(as_seconds, column):
-        return learn_date(column, settings.scale)
+    reading = _mostly(number_reading, column)
+    if reading is not None and not are_mostly_bounds(column):
+        return learn_number(column, settings.scale, reading)
+    reading = _mostly(date_reading, column)
+    if reading is not None:
+        return learn_date(column, settings.scale, reading)
     if looks_like_text(column, settings.max_categories) and settings.text == "auto":
         return learn_text(column)
     if looks_like_text(column, settings.max_categories) and settings.text == "drop":
@@ -148,15 +169,12 @@ def _learn_from_texts(column: Column, settings: EncoderSettings) -> State:
     return _learn_category(column, settings)
 
 
-def _is_mostly(read: Reader, column: Column) -> bool:
-    """Whether nearly all values that are there can be read; a first look at a few spares time."""
-    return _share(read, _few(column)) >= 0.5 and _share(read, column) >= READABLE_SHARE
-
-
-def _share(read: Reader, column: Column) -> float:
-    values, unread = read(column)
-    n_read = len(values) - int(np.isnan(values).sum())
-    return n_read / max(n_read + unread, 1)
+def _mostly(read: Callable[[Column], Reading], column: Column) -> Reading | None:
+    """Return a column as read if nearly all values are; a first look at a few spares time."""
+    if read(_few(column)).share < 0.5:
+        return None
+    reading = read(column)
+    return reading if reading.share >= READABLE_SHARE else None
 
 
 def _few(column: Column) -> Column:
@@ -169,7 +187,28 @@ def _few(column: Column) -> Column:
 def _learn_category(column: Column, settings: EncoderSettings) -> State:
     if len(column.levels) == len(column) and column.form != "flag":
         return dropped(column.name, "a different text in every row")
+    return _given_category(column, settings)
+
+
+def _given_category(column: Column, settings: EncoderSettings) -> State:
     return learn_category(column, settings.max_categories, settings.min_frequency, settings.scale)
+
+
+GIVEN: dict[str, Callable[[Column, EncoderSettings], State]] = {
+    "number": lambda column, settings: learn_number(column, settings.scale),
+    "category": _given_category,
+    "text": lambda column, settings: learn_text(column),
+    "date": lambda column, settings: learn_date(column, settings.scale),
+    "ignore": lambda column, settings: dropped(column.name, "as asked"),
+}
+"""The kinds that a column can be given, whatever its values look like."""
+
+
+def came_as_text(state: State) -> bool:
+    """Whether fit read texts, so that new values should come as they are written."""
+    if state["kind"] == "category":
+        return not state["truth"]
+    return state["kind"] == "text" or bool(state.get("decimal") or state.get("first"))
 
 
 # ---------------------------------------------------------------- sentences

@@ -43,7 +43,8 @@ def read_by_name(table: Table, states: list[State]) -> list[Column]:
     gone = [name for name in needed if name not in place]
     if gone:
         what = f"the column {gone[0]!r}" if len(gone) == 1 else f"the columns {listing(gone)}"
-        raise ValueError(f"X lacks {what} of the table of fit{suggestion(gone[0], names)}")
+        hint = suggestion(gone[0], names)
+        raise ValueError(f"the table lacks {what}, which the model learned from{hint}")
     return [table.read(place[name], name) for name in needed]
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from mercer._array import LARGEST
 from mercer._floats import EPS, TINY
 from mercer._words import count, short_number
+from mercer.tables import moments, numerals
 from mercer.tables.columns import Column, as_numbers, as_seconds
+from mercer.tables.readings import Reading, date_reading, number_reading
 
 DAY = 86400.0
 
@@ -26,9 +28,9 @@ State = dict[str, Any]
 
 
 # ---------------------------------------------------------------- numbers
-def learn_number(column: Column, scale: bool) -> State:
+def learn_number(column: Column, scale: bool, reading: Reading | None = None) -> State:
     """Return what a column of numbers needs: median, mean, deviation, how many are missing."""
-    values, unread = as_numbers(column)
+    values, unread, decimal, said = reading or number_reading(column)
     infinite = int(np.isinf(values).sum())
     present = values[np.isfinite(values)]
     if reason := why_useless(present):
@@ -44,6 +46,8 @@ def learn_number(column: Column, scale: bool) -> State:
         "missing": len(values) - len(present),
         "infinite": infinite,
         "unread": unread,
+        "decimal": decimal,
+        "said": list(said),
     }
 
 
@@ -93,7 +97,8 @@ def _center(present: np.ndarray, scale: bool) -> State:
 
 def encode_number(state: State, column: Column) -> tuple[np.ndarray, int]:
     """Return (n, 1 or 2): the standardised numbers and, if fit saw gaps, where they are."""
-    values, unread = as_numbers(column)
+    # a model of an earlier version has seen numbers only, and knows no decimal sign
+    values, unread = as_numbers(column, state.get("decimal", numerals.BY_VALUE))
     here = np.isfinite(values)
     filled = values if here.all() else np.where(here, values, state["median"])
     numbers = _standardised(state, _bent(filled, state["unit"]))
@@ -125,9 +130,9 @@ def dropped(name: str, reason: str) -> State:
 
 
 # ---------------------------------------------------------------- dates
-def learn_date(column: Column, scale: bool) -> State:
+def learn_date(column: Column, scale: bool, reading: Reading | None = None) -> State:
     """Return what a column of moments needs, and the cycles (year, week, day) that it shows."""
-    seconds, unread = as_seconds(column)
+    seconds, unread, first, said = reading or date_reading(column)
     present = seconds[np.isfinite(seconds)] / DAY
     if reason := why_useless(present):
         return dropped(column.name, reason.split(" (")[0])
@@ -142,6 +147,8 @@ def learn_date(column: Column, scale: bool) -> State:
         "missing": len(seconds) - len(present),
         "infinite": 0,
         "unread": unread,
+        "first": first,
+        "said": list(said),
     }
 
 
@@ -159,7 +166,7 @@ def _phase(cycle: str, days: np.ndarray) -> np.ndarray:
 
 def encode_date(state: State, column: Column) -> tuple[np.ndarray, int]:
     """Return the days since the median, a point on a circle for each cycle, and the gaps."""
-    seconds, unread = as_seconds(column)
+    seconds, unread = as_seconds(column, state.get("first", moments.BY_VALUE))
     here = np.isfinite(seconds)
     days = np.where(here, seconds / DAY, state["origin"])
     blocks = [_standardised(state, days - state["origin"])]
@@ -179,8 +186,8 @@ def date_features(state: State) -> list[str]:
 
 
 def gap_words(state: State) -> list[str]:
-    """Return sentences on what was missing, infinite or unreadable in a number or a date."""
-    name, sentences = state["name"], []
+    """Return sentences on how a number or a date is written, what is missing or unreadable."""
+    name, sentences = state["name"], list(state.get("said", []))
     is_number = state["kind"] == "number"
     fill = f"median {short_number(state['median'])}" if is_number else "the median date"
     if state["missing"]:

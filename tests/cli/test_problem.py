@@ -89,3 +89,43 @@ def test_rows_to_be_judged_may_be_of_one_class_or_of_a_rare_one():
 def test_too_few_rows_to_split():
     with pytest.raises(CommandError, match="too few"):
         split(as_problem(data([0.5, 1.5]), "regress"), 0.5, seed=0)
+
+
+# ---------------------------------------------------------------- targets that are written
+def texts(*y) -> Data:
+    return data(np.array(y, dtype=object))
+
+
+PRICES = [f"{i}.234,50 €" for i in range(1, 31)]
+
+
+def test_a_target_in_euros_is_a_quantity():
+    problem = as_problem(texts(*PRICES, "k.A.", None))
+    assert problem.task == "regress"
+    np.testing.assert_array_equal(problem.y, [1000.0 * i + 234.5 for i in range(1, 31)])
+    assert problem.notes == (
+        "'t' is written like '10.234,50 €': read as 10,234.5",
+        "1 value in 't' ('k.A.') taken as missing",
+        "2 rows without a value of 't' left out",
+    )
+    assert problem.written == {"target_text": ["t"], "target_decimal": ","}
+
+
+def test_other_targets_are_read_as_the_first_ones():
+    assert as_problem(texts("1.234", "2.500"), "regress", ",").y.tolist() == [1234.0, 2500.0]
+    assert as_problem(texts("1.234", "2.500"), "regress", ".").y.tolist() == [1.234, 2.5]
+
+
+@pytest.mark.parametrize("words", [["5 %", "10 %"], ["<50", ">=50"], ["1,5", "2,5", "x"]])
+def test_written_numbers_that_are_classes(words):
+    problem = as_problem(texts(*words * 20))
+    assert problem.task == "classify"
+    assert set(problem.y) == set(words)
+    assert problem.decimal is None
+
+
+def test_numbers_and_classes_on_demand():
+    assert as_problem(texts(*["5 %", "10 %"] * 20), "regress").y.tolist() == [5.0, 10.0] * 20
+    assert set(as_problem(texts(*PRICES), "classify").y) == set(PRICES)
+    with pytest.raises(CommandError, match="has the value 'dear'"):
+        as_problem(texts(*PRICES, "dear"), "regress")

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from mercer.datasets import DataError, load_file, read_batches
 from mercer.datasets.files import delimited
+from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import clear_names, layout_of, scan, whole_records
 from mercer.datasets.files.source import Source
 from mercer.datasets.files.words import MISSING, join_kinds, kinds_of, tidy
@@ -282,8 +283,8 @@ def test_a_quote_that_never_closes_behind_the_first_block(put):
     text = 'a,b\n"x",1\n' * 10 + '"y,2\n' + "z,3\n" * 30
     never = "quote opened in line 21 is never closed"
     refuses(lambda: in_blocks(put(text)), DataError, never)
-    source = Source.of(put(text))
-    blocks = delimited._blocks(source, layout_of(text[:40].encode(), False), 40, longest=60)
+    file = delimited._Text.of(Source.of(put(text)), Dialect(), 40)
+    blocks = delimited._blocks(file, longest=60)
     refuses(lambda: list(blocks), DataError, never)
 
 

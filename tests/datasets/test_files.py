@@ -233,7 +233,7 @@ DAMAGED = {
     "a.xlsx": [b"PK\x03\x04" + b"\x07" * 500],
     "a.arff": [b"@relation x\n@attribute a real\n", b"@relation x\n@attribute a\n@data\n1\n"],
     "a.svm": [b"a b c\n", b"# nothing\n"],
-    "a.jsonl": [b'{"a": 1}\n{"a":\n', b'[{"a": 1}]', b'{"a": 1}\n3\n'],
+    "a.jsonl": [b'{"a": 1}\n{"a":\n', b'[{"a": 1}, 3]', b"[]", b'[{"a": 1}', b'{"a": 1}\n3\n'],
 }
 
 

@@ -11,28 +11,35 @@ from typing import Any
 import numpy as np
 
 from mercer.datasets.files.data import DataError, Table, numbered, plain, polars, typed
+from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.source import Source
+from mercer.datasets.files.words import lacking
 
 STREAM = b"\xff\xff\xff\xff"
 TARGET = "y"  # the array of an archive that holds the targets
 
 
 # ---------------------------------------------------------------- Parquet and Arrow
-def read_columnar(source: Source) -> Table:
+def read_columnar(source: Source, dialect: Dialect) -> Table:
     """Read a whole file of Parquet or Arrow."""
     frame = _try(source, lambda: _scan(source).collect())
-    if not frame.height:
-        raise DataError(f"{source.name} has columns and no rows: give a file with rows")
-    return Table(typed(plain(frame)))
+    _refuse_empty(frame.height, source)
+    return Table(lacking(typed(plain(frame)), dialect.missing))
 
 
-def columnar_batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
+def columnar_batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
     """Yield the rows of a file of any size; the types are those of the file."""
     lazy = _try(source, lambda: _scan(source))
     height = _try(source, lambda: lazy.select(polars().len()).collect().item())
+    _refuse_empty(height, source)
     for start in range(0, height, rows):
         part = _try(source, lazy.slice(start, rows).collect)
-        yield typed(plain(part))
+        yield lacking(typed(plain(part)), dialect.missing)
+
+
+def _refuse_empty(height: int, source: Source) -> None:
+    if not height:
+        raise DataError(f"{source.name} has columns and no rows: give a file with rows")
 
 
 def _scan(source: Source) -> Any:
@@ -59,7 +66,7 @@ def _try(source: Source, work: Callable[[], Any]) -> Any:
 
 
 # ---------------------------------------------------------------- archives of arrays
-def read_npz(source: Source) -> Table:
+def read_npz(source: Source, dialect: Dialect) -> Table:
     """Read an archive; rows of more than one axis are laid flat, codes become their classes."""
     arrays = _arrays(source)
     if "X" not in arrays:
@@ -68,6 +75,7 @@ def read_npz(source: Source) -> Table:
     X = _rows(arrays["X"], source)
     names = _names(arrays, X.shape[1], source)
     frame = polars().DataFrame({name: _column(X[:, j]) for j, name in enumerate(names)})
+    frame = lacking(frame, dialect.missing)
     if TARGET not in arrays:
         return Table(frame)
     y = _target(arrays, X.shape[0], source)

@@ -7,22 +7,25 @@ become values by the kinds that all of the file agrees on (`words`).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
 from mercer.datasets.files.data import DataError, Table, polars, regroup
+from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import (
     Layout,
     first_ragged,
     layout_of,
     line_of,
+    preamble,
     reader,
     scan,
     whole_records,
     without_blank_lines,
 )
-from mercer.datasets.files.source import Source, as_utf8
+from mercer.datasets.files.source import HEAD_BYTES, Source, as_utf8
 from mercer.datasets.files.words import convert, join_kinds, kinds_of, kinds_of_schema, tidy
 
 WHOLE, BLOCK = 2**26, 2**23
@@ -31,53 +34,91 @@ WHOLE, BLOCK = 2**26, 2**23
 LONGEST_RECORD = 2**26
 
 
-def read(source: Source, whole: int = WHOLE, block: int = BLOCK) -> Table:
+def read(
+    source: Source, dialect: Dialect | None = None, whole: int = WHOLE, block: int = BLOCK
+) -> Table:
     """Read a whole file."""
     source = source.keep(whole)
-    layout = _layout(source, whole if source.kept is not None else block)
+    size = whole if source.kept is not None else block
+    text = _Text.of(source, dialect or Dialect(), size)
     if source.kept is not None:  # the words are still there when their kinds are known
-        words = polars().concat(_words(source, layout, whole))
-        return Table(convert(words, kinds_of(words), str(source.path)))
-    return Table(polars().concat(_values(source, layout, block, None)))
+        words = polars().concat(_words(text))
+        return Table(values_of(words, text.dialect, str(source.path)))
+    return Table(polars().concat(_values(text)))
 
 
 def batches(
-    source: Source, rows: int, schema: Mapping[str, Any] | None, block: int = BLOCK
+    source: Source, rows: int, dialect: Dialect | None = None, block: int = BLOCK
 ) -> Iterator[Any]:
     """Yield the rows of a file of any size, all with the same types."""
-    layout = _layout(source, block)
-    yield from regroup(_values(source, layout, block, schema), rows)
+    yield from regroup(_values(_Text.of(source, dialect or Dialect(), block)), rows)
 
 
-def _values(
-    source: Source, layout: Layout, size: int, schema: Mapping[str, Any] | None
-) -> Iterator[Any]:
+def values_of(words: Any, dialect: Dialect, place: str) -> Any:
+    """Return tidy words as values of the kinds that they have, or that the schema says."""
+    kinds = kinds_of(words, dialect.decimal) | _known_kinds(dialect)
+    return convert(words, kinds, place, dialect.decimal)
+
+
+def _known_kinds(dialect: Dialect) -> dict[str, str]:
+    return kinds_of_schema(dialect.schema or {}) | dict.fromkeys(dialect.text, "text")
+
+
+def _values(text: _Text) -> Iterator[Any]:
     """Read twice: once for the kinds of the columns, unless they are known, once for the values."""
-    kinds = kinds_of_schema(schema or {})
-    if not set(layout.names) <= set(kinds):
-        kinds = join_kinds(kinds_of(w) for w in _words(source, layout, size)) | kinds
-    return (convert(w, kinds, str(source.path)) for w in _words(source, layout, size))
+    kinds, decimal = _known_kinds(text.dialect), text.dialect.decimal
+    if not set(text.layout.names) <= set(kinds):
+        kinds = join_kinds(kinds_of(w, decimal) for w in _words(text)) | kinds
+    return (convert(w, kinds, str(text.source.path), decimal) for w in _words(text))
 
 
 # ---------------------------------------------------------------- words
-def _layout(source: Source, size: int) -> Layout:
-    source.refuse_binary()
-    blocks = source.text_blocks(size)
-    first, second = next(blocks, b""), next(blocks, None)
-    ends = second is None and not first.endswith(b"\n")
-    return layout_of(first + b"\n" * ends, complete=second is None)
+@dataclass(frozen=True)
+class _Text:
+    """A file to be read in blocks of so many bytes, without the lines above its table."""
+
+    source: Source
+    dialect: Dialect
+    size: int
+    above: int
+    layout: Layout
+
+    @classmethod
+    def of(cls, source: Source, dialect: Dialect, size: int) -> _Text:
+        """Look at the beginning of a file."""
+        source.refuse_binary()
+        above = preamble(next(source.text_blocks(HEAD_BYTES), b""))
+        blocks = _below(source.text_blocks(size), above.lines)
+        first, second = next(blocks, b""), next(blocks, None)
+        ends = second is None and not first.endswith(b"\n")
+        separator = dialect.separator or above.separator
+        layout = layout_of(first + b"\n" * ends, second is None, separator)
+        return cls(source, dialect, size, above.lines, layout)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the text of the table."""
+        return _below(self.source.text_blocks(self.size), self.above)
 
 
-def _words(source: Source, layout: Layout, size: int) -> Iterator[Any]:
+def _below(blocks: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """Leave out the first lines."""
+    for block in blocks:
+        while lines and block:
+            block, lines = block.partition(b"\n")[2], lines - (b"\n" in block)
+        if block:
+            yield block
+
+
+def _words(text: _Text) -> Iterator[Any]:
     """Yield frames of tidy words; at least one row in all."""
-    read = _lenient if layout.quoting == "lenient" else _strict
+    read = _lenient if text.layout.quoting == "lenient" else _strict
     is_empty = True
-    for frame in read(source, layout, size):
+    for frame in read(text):
         is_empty = is_empty and not frame.height
-        yield tidy(frame)
+        yield tidy(frame, text.dialect.missing)
     if is_empty:
-        what = "a header and no rows" if layout.has_header else "no rows"
-        raise DataError(f"{source.name} has {what}: give a file with rows")
+        what = "a header and no rows" if text.layout.has_header else "no rows"
+        raise DataError(f"{text.source.name} has {what}: give a file with rows")
 
 
 class _Block(NamedTuple):
@@ -87,25 +128,24 @@ class _Block(NamedTuple):
     line: int
 
 
-def _strict(source: Source, layout: Layout, size: int) -> Iterator[Any]:
-    for number, block in enumerate(_blocks(source, layout, size)):
-        yield _block_words(block, layout, source, header=layout.has_header and number == 0)
+def _strict(text: _Text) -> Iterator[Any]:
+    layout = text.layout
+    for number, block in enumerate(_blocks(text)):
+        yield _block_words(block, layout, text.source, header=layout.has_header and number == 0)
 
 
-def _blocks(
-    source: Source, layout: Layout, size: int, longest: int = LONGEST_RECORD
-) -> Iterator[_Block]:
-    rest, line = b"", 0
-    for block in source.text_blocks(size):
+def _blocks(file: _Text, longest: int = LONGEST_RECORD) -> Iterator[_Block]:
+    rest, line, is_quoted = b"", file.above, file.layout.quoting == "quoted"
+    for block in file.blocks():
         text = rest + block
-        end = whole_records(text, layout.quoting == "quoted")
-        if len(text) - end > max(longest, 2 * size):
-            raise _never_closed(source, line + text.count(b"\n", 0, end) + 1)
+        end = whole_records(text, is_quoted)
+        if len(text) - end > max(longest, 2 * file.size):
+            raise _never_closed(file.source, line + text.count(b"\n", 0, end) + 1)
         if end:
             yield _Block(as_utf8(text[:end]), line)
         line, rest = line + text.count(b"\n", 0, end), text[end:]
-    if layout.quoting == "quoted" and rest.count(b'"') % 2:
-        raise _never_closed(source, line + 1)
+    if is_quoted and rest.count(b'"') % 2:
+        raise _never_closed(file.source, line + 1)
     if rest.strip():
         yield _Block(as_utf8(rest + b"\n"), line)
 
@@ -152,29 +192,31 @@ def _without_quotes(pl: Any) -> Any:
 
 
 # ---------------------------------------------------------------- the forgiving way
-def _lenient(source: Source, layout: Layout, size: int) -> Iterator[Any]:
+def _lenient(text: _Text) -> Iterator[Any]:
     """Read with Python's own reader where quotes are now borders, now mere characters."""
     pl = polars()
-    rows = _python_rows(source, layout, size)
-    if layout.has_header:
+    rows = _python_rows(text)
+    if text.layout.has_header:
         next(rows)
     while part := list(islice(rows, 50_000)):
-        yield pl.DataFrame(part, schema=dict.fromkeys(layout.names, pl.String), orient="row")
+        schema = dict.fromkeys(text.layout.names, pl.String)
+        yield pl.DataFrame(part, schema=schema, orient="row")
 
 
-def _python_rows(source: Source, layout: Layout, size: int) -> Iterator[list[str]]:
-    rows = reader(_lines(source, size), layout.separator, "quoted")
+def _python_rows(text: _Text) -> Iterator[list[str]]:
+    width = len(text.layout.names)
+    rows = reader(_lines(text), text.layout.separator, "quoted")
     for row in rows:
         if not any(cell.strip() for cell in row):
             continue
-        if len(row) != len(layout.names):
-            raise _wrong_length(source, rows.line_num, len(row), len(layout.names))
+        if len(row) != width:
+            raise _wrong_length(text.source, text.above + rows.line_num, len(row), width)
         yield row
 
 
-def _lines(source: Source, size: int) -> Iterator[str]:
+def _lines(text: _Text) -> Iterator[str]:
     rest = b""
-    for block in source.text_blocks(size):
+    for block in text.blocks():
         whole, newline, tail = (rest + block).rpartition(b"\n")
         yield from io.StringIO(as_utf8(whole + newline).decode(), newline="")
         rest = tail

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line."""
+"""JSON: one object a line, or one list of objects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mercer.datasets.files.data import DataError, Table, plain, polars, regroup
-from mercer.datasets.files.source import Source, as_utf8
+from mercer.datasets.files.dialect import Dialect
+from mercer.datasets.files.source import HEAD_BYTES, Source, as_utf8
+from mercer.datasets.files.words import lacking
 
 LARGE_BLOCK, SMALL_BLOCK = 2**26, 2**23  # bytes
 
@@ -15,23 +17,26 @@ EXACT = (1, 35)
 """From this version on polars loses no value of a column of mixed types, and no wrong line."""
 
 
-def read(source: Source) -> Table:
+def read(source: Source, dialect: Dialect | None = None) -> Table:
     """Read a whole file."""
-    return Table(polars().concat(_frames(source, LARGE_BLOCK, None)))
+    missing = dialect.missing if dialect else ()
+    return Table(lacking(polars().concat(_frames(source, LARGE_BLOCK, None)), missing))
 
 
 def batches(
-    source: Source, rows: int, schema: Mapping[str, Any] | None, block: int = SMALL_BLOCK
+    source: Source, rows: int, dialect: Dialect | None = None, block: int = SMALL_BLOCK
 ) -> Iterator[Any]:
     """Yield the rows of a file of any size, all with the same types."""
-    yield from regroup(_frames(source, block, schema), rows)
+    dialect = dialect or Dialect()
+    frames = _frames(source, block, dialect.schema)
+    yield from regroup((lacking(frame, dialect.missing) for frame in frames), rows)
 
 
 def _frames(source: Source, size: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
     """Read twice unless the types are known or all is in one block."""
     source.refuse_binary()
-    if source.head.lstrip().startswith(b"["):
-        raise DataError(f"{source.name} is one JSON list: write one object a line instead")
+    if (whole := _whole(source)) is not None:
+        return iter([_fit(whole, schema or dict(whole.schema))])
     types = dict(schema) if schema else _types(source, size)
     return (_fit(frame, types) for frame in _blocks(source, size))
 
@@ -68,6 +73,41 @@ def _fit(frame: Any, types: Mapping[str, Any]) -> Any:
     return frame.select(columns)
 
 
+# ---------------------------------------------------------------- one value
+def _whole(source: Source) -> Any:
+    """Return the table of a file that is one list of objects, or one object of columns."""
+    start = next(source.text_blocks(HEAD_BYTES), b"").lstrip()
+    if not (start.startswith(b"[") or (start.startswith(b"{") and source.ending == ".json")):
+        return None
+    try:
+        value = json.loads(as_utf8(b"".join(source.text_blocks(LARGE_BLOCK))))
+    except json.JSONDecodeError as error:
+        if start.startswith(b"{"):
+            return None  # an object a line: read as such
+        raise DataError(
+            f"{source.name}: line {error.lineno} is not JSON ({error.msg}): get the file again"
+        ) from None
+    return _from_rows(value, source) if isinstance(value, list) else _from_columns(value)
+
+
+def _from_rows(rows: list[Any], source: Source) -> Any:
+    strange = next((i for i, row in enumerate(rows, start=1) if not isinstance(row, dict)), None)
+    if strange is not None:
+        raise DataError(f"{source.name}: entry {strange} of the list is not an object {{…}}")
+    if not rows:
+        raise DataError(f"{source.name} is an empty list: give a file with rows")
+    return _table(rows)
+
+
+def _from_columns(value: dict[str, Any]) -> Any:
+    """Return the columns of ``{"a": [1, 2]}`` or ``{"a": {"0": 1, "1": 2}}``, if it is that."""
+    columns = [list(c.values()) if isinstance(c, dict) else c for c in value.values()]
+    are_lists = all(isinstance(column, list) for column in columns)
+    if not columns or not are_lists or len({len(column) for column in columns}) != 1:
+        return None
+    return polars().DataFrame([_column(n, c) for n, c in zip(value, columns, strict=True)])
+
+
 # ---------------------------------------------------------------- blocks
 def _blocks(source: Source, size: int) -> Iterator[Any]:
     rest, line = b"", 0
@@ -92,11 +132,13 @@ def _frame(text: bytes, source: Source, line: int) -> Any:
 
 
 def _slowly(text: bytes, source: Source, line: int) -> Any:
-    pl = polars()
     numbered = enumerate(text.decode().split("\n"), start=line + 1)
-    rows = [_object(words, source, number) for number, words in numbered if words.strip()]
+    return _table([_object(words, source, number) for number, words in numbered if words.strip()])
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pl.DataFrame([_column(name, [row.get(name) for row in rows]) for name in names])
+    return polars().DataFrame([_column(n, [row.get(n) for row in rows]) for n in names])
 
 
 def _object(words: str, source: Source, line: int) -> dict[str, Any]:

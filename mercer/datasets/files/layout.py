@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -41,15 +42,15 @@ class Layout:
     names: list[str]
 
 
-def layout_of(text: bytes, complete: bool) -> Layout:
+def layout_of(text: bytes, complete: bool, separator: str | None = None) -> Layout:
     """Tell the layout from the beginning of a text; ``complete`` if that is all of it."""
     sample = as_utf8(text[: _sample_end(text)]).decode()
-    separator = _separator(sample)
+    separator = separator or _separator(sample)
     quoting = _quoting(text, separator, complete)
     rows = _rows(sample, separator, quoting)
     header = looks_like_header(rows)
     names = rows[0] if header else [""] * len(rows[0] if rows else [""])
-    return Layout(separator, quoting, header, clear_names(names))
+    return Layout(separator, quoting, header, clear_names([_COMMENT.sub("", n) for n in names]))
 
 
 def _sample_end(text: bytes) -> int:
@@ -57,6 +58,40 @@ def _sample_end(text: bytes) -> int:
     if len(text) <= SAMPLE:
         return len(text)
     return text.rfind(b"\n", 0, SAMPLE) + 1 or text.find(b"\n") + 1 or len(text)
+
+
+# ---------------------------------------------------------------- what stands above the table
+class Preamble(NamedTuple):
+    """How many lines stand above the table, and the separator that they name."""
+
+    lines: int
+    separator: str | None
+
+
+def preamble(text: bytes) -> Preamble:
+    """Return the lines with ``#`` in front, and the line ``sep=;`` of spreadsheets.
+
+    The last line with ``#`` belongs to the table if it names the columns and the next one does not.
+    """
+    lines = as_utf8(text[: _sample_end(text)]).decode().split("\n")
+    if named := _NAMED_SEPARATOR.fullmatch(lines[0].strip()):
+        return Preamble(1, named[1])
+    above = list(takewhile(lambda line: not line.strip() or line.startswith("#"), lines))
+    if not any(above) or len(above) == len(lines):
+        return Preamble(0, None)
+    last = max(i for i, line in enumerate(above) if line.startswith("#"))
+    return Preamble(last if _names_columns(lines[last:]) else last + 1, None)
+
+
+def _names_columns(lines: list[str]) -> bool:
+    sample = "\n".join(lines)
+    rows = _rows(sample, _separator(sample), "quoted")
+    is_even = len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1
+    return is_even and looks_like_header(rows) and not looks_like_header(rows[1:])
+
+
+_NAMED_SEPARATOR = re.compile("sep=(.)", re.IGNORECASE)
+_COMMENT = re.compile(r"^#+\s*(?=\S)")
 
 
 # ---------------------------------------------------------------- separator and quotes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from mercer.datasets.files.data import DataError, Table
+from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.source import Source
 
 LABEL = "label"
@@ -24,7 +25,7 @@ class _Shape(NamedTuple):
     last: int
 
 
-def read(source: Source) -> Table:
+def read(source: Source, dialect: Dialect) -> Table:
     """Read a whole file."""
     source.refuse_binary()
     with source.open() as stream:
@@ -33,13 +34,13 @@ def read(source: Source) -> Table:
     return Table(sp.csr_array(X), LABEL, _whole_numbers(y))
 
 
-def batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
+def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
     """Yield sparse rows; the file is read twice, first for the number of columns.
 
     With a schema, its names x1, x2, … are the columns, counted from 1.
     """
     source.refuse_binary()
-    shape = _Shape(1, len(schema)) if schema else _shape(source, rows)
+    shape = _Shape(1, len(dialect.schema)) if dialect.schema else _shape(source, rows)
     for text in _parts(source, rows):
         X, _ = _parse(io.BytesIO(text), source, zero_based=True)
         yield _columns(X, shape)

@@ -6,17 +6,19 @@ import gzip
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.datasets.files import arff, delimited, json_lines, svmlight
+from mercer.datasets.files import arff, delimited, json_lines, svmlight, workbook
 from mercer.datasets.files.binary import STREAM, columnar_batches, read_columnar, read_npz
 from mercer.datasets.files.data import Data, DataError, Table, polars, regroup, split
+from mercer.datasets.files.dialect import Dialect, dialect
 from mercer.datasets.files.source import Source, as_utf8
+from mercer.datasets.files.workbook import OLD_WORKBOOK
 
 FORMATS = {
     "csv": (".csv",),
@@ -24,28 +26,29 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
     "jsonl": (".jsonl", ".ndjson", ".json"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
     "svmlight": (".svm", ".libsvm", ".svmlight"),
     "arff": (".arff",),
     "npz": (".npz",),
 }
 """The formats that are read and their endings; text may be packed (.gz, .bz2, .xz, .zst)."""
 
-_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", STREAM: "arrow"}
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", STREAM: "arrow", OLD_WORKBOOK: "excel"}
 _SVM_LINE = re.compile(rb"[-+]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?")
 
 
 class Reader(NamedTuple):
     """How a format is read: whole, or in batches of rows, of columns of known types."""
 
-    read: Callable[[Source], Table]
-    batches: Callable[[Source, int, Mapping[str, Any] | None], Iterator[Any]]
+    read: Callable[[Source, Dialect], Table]
+    batches: Callable[[Source, int, Dialect], Iterator[Any]]
 
 
-def _at_once(read: Callable[[Source], Table]) -> Reader:
+def _at_once(read: Callable[[Source, Dialect], Table]) -> Reader:
     """Return the reader of a format whose batches are cut from the whole file."""
 
-    def batches(source: Source, rows: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
-        yield from regroup([read(source).rows], rows)
+    def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
+        yield from regroup([read(source, dialect).rows], rows)
 
     return Reader(read, batches)
 
@@ -60,18 +63,31 @@ READERS = {
     "arrow": _COLUMNAR,
     "jsonl": Reader(json_lines.read, json_lines.batches),
     "svmlight": Reader(svmlight.read, svmlight.batches),
+    "excel": _at_once(workbook.read),
     "arff": _at_once(arff.read),
     "npz": _at_once(read_npz),
 }
 
 
-def load_file(path: Any, *, target: str | None = None, format: str | None = None) -> Data:
+def load_file(
+    path: Any,
+    *,
+    target: str | None = None,
+    format: str | None = None,
+    sep: str | None = None,
+    na: str | Sequence[str] = (),
+    decimal: str | None = None,
+    sheet: str | None = None,
+    text: Sequence[str] = (),
+) -> Data:
     """Load a table from a file.
 
-    CSV and its relatives (separator, quotes and header are told from the content), Parquet, Arrow,
-    JSON lines, svmlight, ARFF and ``.npz``; text may be packed. The type of a column follows from
-    all of its values: whole numbers, numbers, true and false, dates (2024-01-31), else text. The
-    words in ``"", "NA", "N/A", "?", "nan", "null", "None"`` are missing values.
+    CSV and its relatives (separator, quotes and header are told from the content), workbooks of
+    Excel and LibreOffice, Parquet, Arrow, JSON (an object a line, or a list of them), svmlight,
+    ARFF and ``.npz``; text may be packed. The type of a column follows from all of its values:
+    whole numbers, numbers, true and false, dates (2024-01-31), else text. The words in
+    ``"", "NA", "N/A", "?", "nan", "null", "None"`` are missing values. Lines with ``#`` above a CSV
+    table are left out.
 
     Parameters
     ----------
@@ -82,6 +98,19 @@ def load_file(path: Any, *, target: str | None = None, format: str | None = None
         of each row (``"label"``), a ``.npz`` archive in its array ``y``.
     format : str, optional
         A name of ``FORMATS``, where neither content nor ending tell the format.
+    sep : str, optional
+        What separates the fields of a CSV file: one character, or the word ``"tab"``.
+    na : str or sequence of str, optional
+        More words that are missing values. A number, such as ``"-999"``, is missing in columns of
+        numbers too.
+    decimal : {".", ","}, optional
+        The decimal sign of the numbers in a CSV file or a sheet; the other one separates
+        thousands. Without it columns such as ``1.234,5`` are text, which `mercer.TableEncoder`
+        reads.
+    sheet : str, optional
+        The sheet of a workbook; without it the first one.
+    text : sequence of str, optional
+        Columns that stay text, as in ``"007"``, whatever they look like.
 
     Returns
     -------
@@ -102,9 +131,10 @@ def load_file(path: Any, *, target: str | None = None, format: str | None = None
     >>> data.X["body_mass_g"].null_count(), data.y[0].item()
     (2, 'Adelie')
     """
+    told = dialect(sep, na, decimal, sheet, text)
     source = Source.of(path)
     name = format_of(source, format)
-    return split(READERS[name].read(source), target, name, source.path)
+    return split(READERS[name].read(source, told), target, name, source.path)
 
 
 def read_batches(
@@ -113,11 +143,16 @@ def read_batches(
     rows: int = 50_000,
     format: str | None = None,
     schema: Mapping[str, Any] | None = None,
+    sep: str | None = None,
+    na: str | Sequence[str] = (),
+    decimal: str | None = None,
+    sheet: str | None = None,
+    text: Sequence[str] = (),
 ) -> Iterator[Any]:
     """Read a file of any size in batches of rows.
 
     Text is read twice, first for the types of its columns, so that every batch has those that
-    `load_file` would give; with a schema once. ARFF and ``.npz`` files are read whole.
+    `load_file` would give; with a schema once. Workbooks, ARFF and ``.npz`` files are read whole.
 
     Parameters
     ----------
@@ -130,6 +165,8 @@ def read_batches(
     schema : mapping of names to polars types, optional
         Known types, such as ``load_file(other).X.schema``. A whole number may then also be a
         number with a fraction; another value that does not fit is an error.
+    sep, na, decimal, sheet, text : optional
+        As for `load_file`.
 
     Yields
     ------
@@ -144,8 +181,9 @@ def read_batches(
     """
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
         raise ValueError(f"rows must be a whole number of at least 1; got {rows!r}")
+    told = dialect(sep, na, decimal, sheet, text, schema)
     source = Source.of(path)
-    return READERS[format_of(source, format)].batches(source, int(rows), schema)
+    return READERS[format_of(source, format)].batches(source, int(rows), told)
 
 
 # ---------------------------------------------------------------- formats
@@ -164,14 +202,16 @@ def _by_magic(source: Source) -> str | None:
 
 def _archive(source: Source) -> str:
     """Tell archives of arrays from workbooks, which are the same kind of file."""
-    if source.ending in (".xlsx", ".xlsm", ".ods"):
-        raise DataError(f"{source.name} is a workbook: save the sheet as CSV")
+    if source.ending in FORMATS["excel"]:
+        return "excel"
     try:
         names = zipfile.ZipFile(io.BytesIO(source.content())).namelist()
     except zipfile.BadZipFile:
         return "npz"  # its reader says what is wrong
     if all(name.endswith(".npy") for name in names):
         return "npz"
+    if {"xl/workbook.xml", "xl/workbook.bin", "content.xml"} & set(names):
+        return "excel"
     raise DataError(f"{source.name} is a zip archive: unpack it and give one of its files")
 
 
@@ -187,7 +227,7 @@ def _by_text(source: Source) -> str:
     first = lines[0] if lines else b""
     if first[:10].lower().startswith((b"@relation", b"@attribute")):
         return "arff"
-    if first.startswith(b"{"):
+    if first.startswith((b"{", b"[{")) or first == b"[":
         return "jsonl"
     return "svmlight" if _is_svmlight(lines) else "csv"
 
