@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def _drawn(sizes: np.ndarray, share: float, rng: np.random.Generator) -> tuple[f
 class GroupFolds:
     """Folds that keep whole groups together and the classes in proportion.
 
-    A splitter as scikit-learn has them; ``in_few`` is what a search of several rounds asks for.
+    A splitter as scikit-learn has them. Only the first ``most`` folds are taken; ``in_few`` is what
+    a search of several rounds asks for.
 
     Examples
     --------
@@ -71,8 +73,11 @@ class GroupFolds:
     [[0, 1], [2, 3]]
     """
 
-    def __init__(self, n_splits: int = 5, *, classes: bool = False, seed: int = 0):
+    def __init__(
+        self, n_splits: int = 5, *, classes: bool = False, seed: int = 0, most: int | None = None
+    ):
         self.n_splits, self.classes, self.seed = n_splits, classes, seed
+        self.most = n_splits if most is None else most
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """Yield the rows to learn from and those to be tested with."""
@@ -81,10 +86,9 @@ class GroupFolds:
         codes = np.unique(np.asarray(groups), return_inverse=True)[1]
         strata = _strata(y if self.classes else None, len(codes))
         folds = self._folds(codes, strata)[codes]
-        for fold in range(folds.max() + 1):
-            learn, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            if not self.classes or len(np.unique(strata[learn])) > 1:
-                yield learn, test
+        parts = ((np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in np.unique(folds))
+        fit_to_learn = (p for p in parts if not self.classes or np.ptp(strata[p[0]]) > 0)
+        yield from islice(fit_to_learn, self.most)
 
     def _folds(self, codes: np.ndarray, strata: np.ndarray) -> np.ndarray:
         """Return the fold of each group: large ones first, each to where its classes are few."""
@@ -107,8 +111,9 @@ class GroupFolds:
         return self.n_splits if groups is None else sum(1 for _ in self.split(X, y, groups))
 
     def in_few(self, n_splits: int, share: float) -> GroupFolds:
-        """Return the splitter of a round that needs few splits; the share follows from folds."""
-        return GroupFolds(max(n_splits, round(1 / share)), classes=self.classes, seed=self.seed)
+        """Return the splitter of a round with few splits, each of such a share of the rows."""
+        folds = max(n_splits, round(1 / share))
+        return GroupFolds(folds, classes=self.classes, seed=self.seed, most=n_splits)
 
 
 # ---------------------------------------------------------------- time

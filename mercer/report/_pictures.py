@@ -83,7 +83,14 @@ def _tried(search: Any, candidates: int, compared: int) -> str:
 
 # ---------------------------------------------------------------- whether more rows would help
 def curve_of(
-    subject: Subject, rows: TableRows, y: np.ndarray, seconds: float, seed: int
+    subject: Subject,
+    rows: TableRows,
+    y: np.ndarray,
+    seconds: float,
+    seed: int,
+    *,
+    cv: Any = None,
+    groups: Any = None,
 ) -> LearningCurve:
     """Return training and held-out scores over the number of training rows."""
     classes = subject.task == "classify"
@@ -94,13 +101,15 @@ def curve_of(
     sizes = _sizes(len(kept), len(np.unique(y)) if classes else 1)
     _check_part(y[kept], sizes, classes)
     splitter = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
+    of_groups = None if groups is None else np.asarray(groups)[kept]
     with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
         sizes, train, test = learning_curve(
             clone(subject.model),
             rows.take(kept).data,
             y[kept],
             train_sizes=sizes,
-            cv=splitter,
+            cv=splitter if cv is None else cv,
+            groups=of_groups,
             shuffle=True,
             random_state=seed,
         )
