@@ -1,6 +1,6 @@
 """What a careful colleague looks at before a score is praised: leaks, groups, time, odd columns."""
 
-from mercer.checks.finding import Finding, open_leaks
+from mercer.checks.finding import Finding, open_leaks, worst_first
 from mercer.checks.rows import RowKeys, check_parts
 from mercer.checks.splits import GroupFolds, TimeFolds, held_out_groups, held_out_latest
 from mercer.checks.table import check_table
@@ -15,4 +15,5 @@ __all__ = [
     "held_out_groups",
     "held_out_latest",
     "open_leaks",
+    "worst_first",
 ]

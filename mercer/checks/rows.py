@@ -72,6 +72,10 @@ class RowKeys:
         """A number for each row: equal rows have the same."""
         return np.unique(self.whole, return_inverse=True)[1]
 
+    def take(self, rows: np.ndarray) -> RowKeys:
+        """Return the keys of some of the rows."""
+        return RowKeys(self.whole[rows], self.halves[:, rows], self.names)
+
     def copies(self, *others: RowKeys) -> np.ndarray:
         """Tell which rows could be told by half of their columns among these rows and others.
 
@@ -158,7 +162,7 @@ def check_copies(keys: RowKeys, test_share: float = 0.2) -> list[Finding]:
     both = float((1.0 - test_share ** (times - 1.0)).mean())
     sentence = (
         f"{percent(copied / len(times))} of the {count(len(times), 'row')} occur more than once: "
-        f"split at random, about {percent(both)} of the held-out rows would also stand in the "
+        f"split at random, about {100 * both:.0f} % of the held-out rows would also stand in the "
         f"training part, and the score {_could(both)}"
     )
     advice = "keep copies of a row on one side of the split, as mercer fit does, or remove them"

@@ -10,6 +10,7 @@ from sklearn.model_selection import train_test_split
 
 from mercer._sklearn import _safe_indexing
 from mercer._words import called, count, percent
+from mercer.checks import GroupFolds, TimeFolds
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
 
@@ -32,6 +33,8 @@ class TableProblem:
     task: str  # "classify" or "regress"
     numbers: np.ndarray
     notes: tuple[str, ...] = ()
+    groups: np.ndarray | None = None  # rows of one group stay on one side of a split
+    times: np.ndarray | None = None  # the rows are in their order
 
     def __len__(self) -> int:
         return len(self.y)
@@ -39,8 +42,25 @@ class TableProblem:
     def take(self, rows: np.ndarray) -> TableProblem:
         """Return some of the rows."""
         return replace(
-            self, X=_safe_indexing(self.X, rows), y=self.y[rows], numbers=self.numbers[rows]
+            self,
+            X=_safe_indexing(self.X, rows),
+            y=self.y[rows],
+            numbers=self.numbers[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            times=None if self.times is None else self.times[rows],
         )
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the rows are in the order of time."""
+        return self.times is not None
+
+    def splitter(self, seed: int) -> Any:
+        """Return the folds that keep to groups or time; None if any folds will do."""
+        classes = self.task == "classify"
+        if self.in_time:
+            return TimeFolds(classes=classes)
+        return None if self.groups is None else GroupFolds(classes=classes, seed=seed)
 
     @property
     def about(self) -> str:
@@ -166,8 +186,8 @@ def _without_rare(problem: TableProblem, rare: np.ndarray) -> TableProblem:
     return replace(kept, notes=(*kept.notes, note))
 
 
-def split(problem: TableProblem, share: float, seed: int) -> tuple[TableProblem, TableProblem]:
-    """Return rows to learn from and rows to be tested with, every class in both."""
+def split(problem: TableProblem, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return random rows to learn from and rows to be tested with, every class in both."""
     n = len(problem)
     rows = np.arange(n)
     labels = problem.y if problem.task == "classify" else None
@@ -178,4 +198,4 @@ def split(problem: TableProblem, share: float, seed: int) -> tuple[TableProblem,
             f"{', or lower --test-size' if share > 0.3 else ''}"
         )
     learn, test = train_test_split(rows, test_size=held_out, random_state=seed, stratify=labels)
-    return problem.take(np.sort(learn)), problem.take(np.sort(test))
+    return np.sort(learn), np.sort(test)

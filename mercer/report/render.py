@@ -69,9 +69,17 @@ def render(study: Study) -> str:
         alert=alert(study.findings),
         lead=join(
             cards(study.scores, praise=not open_leaks(study.findings)) if study.scores else None,
-            what_was_done(study.words, _elsewhere(study.left_out)),
+            what_was_done(_with_checks(study), _elsewhere(study.left_out)),
         ),
     )
+
+
+def _with_checks(study: Study) -> dict[str, Sequence[str]]:
+    """Return what was done, and what the checks noted without alarm."""
+    notes = [
+        f"{f.sentence}; {f.mended or f.advice}" for f in study.findings if f.severity == "note"
+    ]
+    return {**study.words, "The checks": notes} if notes else dict(study.words)
 
 
 def embedding_page(

@@ -175,7 +175,7 @@ def test_too_little_time_for_many_classes_leaves_the_curve_out():
     study = examine(KNN().fit(X, y), X[::5], y[::5], train=(X, y), time_limit=1e-3)
     assert "would take longer" in study.left_out["learning curve"]
     with pytest.raises(LeftOutError, match="too few for a curve"):
-        _pictures._check_part(y[::10], np.array([10, 20, 30]), True)
+        _pictures._folds(y[::10], True, 0, None, None)
 
 
 def test_a_model_that_cannot_be_fitted_to_a_part_has_no_curve():
