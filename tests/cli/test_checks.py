@@ -177,7 +177,7 @@ def test_few_rows_are_scored_by_cross_validation(mercer, tmp_path, task):
 
 
 @pytest.mark.parametrize(
-    ("n", "rare", "crossed"), [(149, 0, True), (150, 0, False), (300, 20, True), (300, 30, False)]
+    ("n", "rare", "crossed"), [(147, 0, True), (150, 0, False), (300, 20, True), (300, 30, False)]
 )
 def test_how_few_is_too_few(n, rare, crossed):
     X, _ = plain(n)
