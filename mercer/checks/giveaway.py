@@ -45,7 +45,7 @@ def _tells_class(column: Column, view: View) -> str:
     recall = _recall_of_column(column, view)
     if recall < RECALL:
         return ""
-    return f"by it {percent(recall)} of the rows of each class, on average, are predicted rightly"
+    return f"it tells {percent(recall)} of the rows rightly (mean over the classes)"
 
 
 def _recall_of_column(column: Column, view: View) -> float:

@@ -37,7 +37,7 @@ def test_a_leak_stands_before_the_title_and_nothing_is_praised():
     assert "40 % of the rows are &lt;known&gt;" in text
     told = verdict(replace(samples.binary(), findings=(LEAK,)))
     assert told.startswith("Accuracy 92.5")
-    assert told.endswith("which is not to be relied on: 40 % of the rows are <known>.")
+    assert told.endswith("which is not to be relied on because of a leak (repeated rows).")
     assert "better than" not in text
     assert "better than" in body()
 

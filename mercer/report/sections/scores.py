@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer._words import NBSP, capital, count, fixed, number, percent, sentence, short
-from mercer.checks import open_leaks
+from mercer._words import NBSP, capital, count, fixed, listing, number, percent, sentence, short
+from mercer.checks import Finding, open_leaks
 from mercer.report.charts.intervals import axis_around, axis_over, axis_strip, bar_strip, strip
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, card, tag
@@ -36,9 +36,14 @@ def verdict(study: Study) -> str:
     said = f"{score.name} {told(score, score.model.value)}{_where(study)}"
     said = f"{said} ({between})" if between else said
     if leaks := open_leaks(study.findings):
-        return sentence(f"{said}, which is not to be relied on: {leaks[0].sentence}")
+        because = " and ".join(dict.fromkeys(map(_cause, leaks)))
+        return sentence(f"{said}, which is not to be relied on because of a leak ({because})")
     against = standing(study.scores)
     return sentence(f"{said}: {against}" if against else said)
+
+
+def _cause(leak: Finding) -> str:
+    return f"{listing(leak.columns)} {leak.kind}" if leak.columns else leak.kind
 
 
 def _where(study: Study) -> str:
