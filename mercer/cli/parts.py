@@ -249,7 +249,8 @@ def _folds(problem: TableProblem, seed: int) -> Folds | None:
     if problem.groups is not None:
         splitter: Any = GroupFolds(FOLDS, classes=problem.task == "classify", seed=seed)
         found = list(splitter.split(problem.X, y, problem.groups))
-        return found if sum(len(test) for _, test in found) == n else None
+        whole = sum(len(test) for _, test in found) == n
+        return found if whole and min(len(learn) for learn, _ in found) > 1 else None
     if problem.task == "regress":
         splitter = KFold(max(min(FOLDS, n // 2), 2), shuffle=True, random_state=seed)
     else:
