@@ -32,6 +32,7 @@ _NAMES = {
     "report": "write_report",
     "datasets": "",
     "tables": "TableEncoder",
+    "checks": "check_table",
     "io": "load save",
     "norms": "",
     "optimize": "",

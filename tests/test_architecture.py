@@ -54,6 +54,7 @@ LEVELS = {
     "spectral": 5,
     "tables": 5,
     "assess": 6,
+    "checks": 6,
     "datasets": 6,
     "io": 6,
     "select": 6,

@@ -37,6 +37,7 @@ NAMES = {
     "SpectralClustering",
     "SpectralEmbedding",
     "check_distance",
+    "check_table",
     "schoenberg",
     "ICA",
     "KernelICA",

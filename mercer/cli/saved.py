@@ -123,7 +123,7 @@ def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if estimate:
             yield name, _score(estimate)
     if about.get("proof"):
-        yield "proof", about["proof"]["sentence"]
+        yield "optimiser", about["proof"]["sentence"]
     if about.get("columns"):
         yield "columns", ", ".join(about["columns"])
     libraries = ("mercer", "scikit-learn", "numpy")

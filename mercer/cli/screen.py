@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mercer._words import duration, fixed
+from mercer.checks import Finding
 
 NAME = 10  # columns for the name of a step
 LINES = 8  # of a step; the report has them all
@@ -52,6 +53,12 @@ class Screen:
         """Say what the reader should know, and keep it for the report."""
         self.notes.append(text)
         self._print("note", "yellow", escape(text), self.errors)
+
+    def found(self, finding: Finding) -> None:
+        """Say what is odd about the rows: how bad it is, what it is, and what to do."""
+        color = {"leak": "bold red", "warning": "yellow"}.get(finding.severity, "cyan")
+        name, color = ("mended", "yellow") if finding.mended else (finding.severity, color)
+        self._print(name, color, escape(str(finding)), self.console)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
