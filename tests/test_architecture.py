@@ -29,6 +29,7 @@ LEVELS = {
     "_words": 0,
     "result": 0,
     "_limits": 1,
+    "_named_parts": 1,
     "kernels": 1,
     "losses": 1,
     "margin": 1,
