@@ -59,6 +59,7 @@ LEVELS = {
     "datasets": 6,
     "io": 6,
     "select": 6,
+    "_warm": 7,
     "report": 7,
     "cli": 8,
     "__init__": 9,

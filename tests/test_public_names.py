@@ -95,6 +95,7 @@ NAMES = {
     "norms",
     "optimize",
     "plot",
+    "prepare",
     "rkhs_inner",
     "rkhs_norm",
     "save",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer._limits import Limits
+from mercer._warm import prepare
 from mercer._words import count, fixed, short
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import read_with_target, said_in_one_line, with_decimal_comma, writable
@@ -65,6 +66,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
+    prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)
     learn, test = _read(options, screen)
     _suits(options.model, learn)

@@ -47,15 +47,24 @@ class DenseMatrix(NamedTuple):
         """Return the matrix; K is float32 or float64, symmetric."""
         K = np.ascontiguousarray(K)
         diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
-        rows = K
         if K.dtype != np.float32 and diagonal.max(initial=0.0) < SINGLE_RANGE:
             rows = scratch(K.shape, np.float32, brief=True)
             rows[...] = K
+        else:
+            rows = K if K.flags.writeable else K.copy()
         return cls(K, rows, diagonal, cls._room(len(K), rows.dtype))
 
     def in_full_precision(self) -> DenseMatrix:
         """Return the same matrix with pairwise steps in the precision of K."""
-        return self._replace(rows=self.K, room=self._room(len(self.K), self.K.dtype))
+        rows = self.K if self.K.flags.writeable else self.K.copy()
+        return self._replace(rows=rows, room=self._room(len(rows), rows.dtype))
+
+    @property
+    def fixed(self) -> np.ndarray:
+        """K as an array that is not written to: one kind for loops, whoever owns it."""
+        view = self.K.view()
+        view.flags.writeable = False
+        return view
 
     def with_own_room(self) -> DenseMatrix:
         """Return the same matrix with room for another solve at the same time."""
@@ -94,7 +103,7 @@ def solve_dense(
         while status.ok:
             most = 2**62 if limits.max_iter < 0 else max(0, limits.max_iter - steps)
             taken, violation, ended = take_turns(
-                matrix.K, matrix.rows, matrix.diagonal, z, lo, hi, eps, total, tol, beta, e,
+                matrix.fixed, matrix.rows, matrix.diagonal, z, lo, hi, eps, total, tol, beta, e,
                 matrix.room, most, operations,
             )  # fmt: skip
             steps += taken
@@ -108,7 +117,7 @@ def solve_dense(
             elif ended and status.ok:
                 status = Status.STALLED
         if status.ok and few_free and len(newton.free_points(beta, lo, hi)) <= few_free:
-            newton.newton(matrix.K, z, lo, hi, eps, total, NEGLIGIBLE, beta, e)
+            newton.newton(matrix.fixed, z, lo, hi, eps, total, NEGLIGIBLE, beta, e)
     except KeyboardInterrupt:
         limits.interrupted = True
         status = Status.INTERRUPTED
