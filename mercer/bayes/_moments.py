@@ -26,14 +26,14 @@ WINDOWS = 2**20  # numbers in windows that are solved at once
 
 
 # ------------------------------------------------------------------------ units of columns
-class Units(NamedTuple):
+class ColumnUnits(NamedTuple):
     """The centre and the unit of each column."""
 
     center: np.ndarray  # (d,)
     scale: np.ndarray  # (d,), positive
 
     @classmethod
-    def of(cls, X: np.ndarray, weight: np.ndarray, *, common: bool = False) -> Units:
+    def of(cls, X: np.ndarray, weight: np.ndarray, *, common: bool = False) -> ColumnUnits:
         """Return mean and deviation of the columns (1 if constant), or one unit for all."""
         center = weighted_mean(X, weight)
         spread = deviations(np.subtract(X, center, dtype=np.float64), weight, np.abs(center))
