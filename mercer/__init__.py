@@ -39,6 +39,7 @@ _NAMES = {
     "distances": "check_distance",
     "schoenberg": "",
     "feature_space": "feature_distance mean_distance rkhs_inner rkhs_norm",
+    "_warm": "prepare",
     "testing": "check_gram check_kernel check_loss check_solver",
     "result": "Certificate Solution Status",
 }

@@ -11,6 +11,7 @@ from mercer import optimize as optimize
 from mercer import penalties as penalties
 from mercer import plot as plot
 from mercer import schoenberg as schoenberg
+from mercer._warm import prepare as prepare
 from mercer.bayes import GMM as GMM
 from mercer.bayes import GaussianBayes as GaussianBayes
 from mercer.bayes import em as em

@@ -96,6 +96,7 @@ NAMES = {
     "norms",
     "optimize",
     "plot",
+    "prepare",
     "rkhs_inner",
     "rkhs_norm",
     "save",

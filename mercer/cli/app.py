@@ -283,6 +283,12 @@ def check_kernel(
 
 
 @app.command()
+def prepare(json: Json = False, quiet: Quiet = False) -> None:
+    """Compile ahead of the first fit what the usual ones need; say where it is kept."""
+    _run(_command("prepare").prepare, screen=_screen(quiet, json))
+
+
+@app.command()
 def demo(
     folder: Annotated[
         Path | None, typer.Option(help="Where to write.  \\[default: a temporary folder]")

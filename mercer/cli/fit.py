@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer._limits import Limits
+from mercer._warm import prepare
 from mercer._words import count, fixed, short
 from mercer.checks import open_leaks
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
@@ -72,6 +73,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
+    prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)
     parts = _read(options, screen)
     learn, test = parts.learn, parts.test
