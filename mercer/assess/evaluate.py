@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import check_weights
+from mercer.assess.answers import Answers
 from mercer.assess.bootstrap import Interval, Tabulated, number, percentiles, with_ends
-from mercer.assess.classification import Answers, ClassificationEvaluation
+from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.regression import RegressionEvaluation, Residuals
 
 LARGEST_LABEL = 2.0**53  # beyond, all floats are whole: that says nothing about classes

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._words import called, count, fixed, percent
-from mercer.plot.records import Confusion, RocCurves
+from mercer.plot.ranking_records import RocCurves
+from mercer.plot.records import Confusion
 from mercer.report.charts.frame import (
     Frame,
     bars,
