@@ -7,7 +7,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +29,7 @@ from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
 from mercer.report._subject import Answers, Subject
+from mercer.report._thresholds import threshold_table
 from mercer.report.proofs import explain
 from mercer.report.study import Curve, Importance, Score, Study, Surface
 
@@ -66,6 +67,9 @@ def examine(
     folds: Folds | None = None,
     cv: Any = None,
     groups: Any = None,
+    positive: Any = None,
+    metric: str | None = None,
+    threshold: tuple[float, str] | None = None,
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> Study:
@@ -108,6 +112,13 @@ def examine(
         a copy of the model that is fitted to ``learn`` of its fold. They hold out each row once.
     cv, groups : splitter and array, default=None
         The folds of the learning curve, and the groups of the training rows; None: random folds.
+    positive : label, default=None
+        The class that precision, recall and their like speak of; None is the second of two.
+    metric : str, default=None
+        The score that comes first, by its name in an evaluation ("auc", "mae"); None is accuracy
+        or R², and where the positive of two classes is rare its average precision.
+    threshold : (float, str), default=None
+        A probability from which on to call rows positive, chosen on training rows, and how.
     time_limit : float, default=None
         Seconds for all of this, about; None is 60. The work is bounded by counts, the same on every
         machine; sections that would still take too long are reduced, and say so.
@@ -141,10 +152,10 @@ def examine(
         answers = Answers.of(subject, rows.data, targets)
     else:
         answers, more = crossed.answers, crossed.notes
-    answers = answers.drawn_with(int(random_state))
+    answers = replace(answers.drawn_with(int(random_state)), positive=positive)
     work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
     work.crossed, work.cv, work.groups = crossed, cv, groups
-    found = work.sections(rivals)
+    found = work.sections(rivals, metric)
     return Study(
         title=title or _title(subject, len(rows)),
         task=subject.task,
@@ -153,6 +164,7 @@ def examine(
         proof=explain(subject.final, subject.encoders),
         command=command or _command(subject, taught is not None, time_limit, random_state),
         environment=environment(time.monotonic() - start),
+        thresholds=threshold_table(subject, answers, threshold),
         left_out=work.left_out,
         findings=tuple(findings),
         n_folds=0 if folds is None else len(folds),
@@ -197,10 +209,10 @@ class _Work:
     cv: Any = None
     groups: Any = None
 
-    def sections(self, rivals: Mapping[str, Any] | None) -> dict[str, Any]:
+    def sections(self, rivals: Mapping[str, Any] | None, metric: str | None) -> dict[str, Any]:
         """Return the fields of a study that may be missing, or cost time."""
         seen, seed = (self.subject, self.rows, self.answers), self.answers.seed
-        scores = self._scores(rivals)
+        scores = self._scores(rivals, metric)
         columns, words = self._try("columns", self._importances) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
         cases = case_tables(self.answers, self.rows, shown)
@@ -228,7 +240,7 @@ class _Work:
             self.left_out[section] = str(reason)
             return None
 
-    def _scores(self, models: Mapping[str, Any] | None) -> list[Score]:
+    def _scores(self, models: Mapping[str, Any] | None, metric: str | None) -> list[Score]:
         seen = (self.subject, self.rows, self.answers)
         if models is None and self.crossed is not None:
             rivals, words = self.crossed.rivals(self.answers, self._share("rivals"))
@@ -236,7 +248,7 @@ class _Work:
             rivals, words = usual_rivals(*seen, self.train, self._share("rivals"))
         else:
             rivals, words = given_rivals(models, *seen), []
-        scores, missing = score_cards(self.answers, rivals)
+        scores, missing = score_cards(self.answers, rivals, metric)
         self.left_out.update(missing)
         self.notes += [*words, *self.answers.evaluation.notes, *_too_sure(scores)]
         return scores

@@ -1,0 +1,80 @@
+"""Performance on one class among many rows: precision against recall, and thresholds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._words import called, fixed, number, percent, sentence
+from mercer.plot.ranking_records import PrecisionRecall
+from mercer.report.charts.frame import Frame, chart, dots, guide, line, thinned
+from mercer.report.charts.scale import Linear
+from mercer.report.html import Markup, card, table, tag
+from mercer.report.study import Thresholds
+
+RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
+FRAME = Frame(RATES, RATES, height=360.0)
+CURVE_POINTS = 400
+
+
+# ---------------------------------------------------------------- the curve
+def precision_recall(evaluation: Any, thresholds: Thresholds | None = None) -> Markup:
+    """Return precision against recall of the positive class, with thresholds as dots."""
+    curve, name = evaluation.precision_recall, called(evaluation.positive)
+    average = fixed(evaluation.average_precision)
+    words = (
+        f"Class {name} against the rest: average precision {average}. On the dashed line, at "
+        f"{percent(curve.share)}, lie those who guess."
+    )
+    marks = (
+        guide(FRAME, [0, 1], [curve.share, curve.share]),
+        line(FRAME, *steps(curve), "model", f"average precision {average}"),
+        None if thresholds is None else _dots(thresholds),
+    )
+    names = ("recall: share found", "precision: share of those called that are right")
+    return chart("pr", "Precision and recall", words, FRAME, names, marks)
+
+
+def steps(curve: PrecisionRecall, most: int = CURVE_POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a curve whose area is the average precision."""
+    recall, precision = np.asarray(curve.recall), np.asarray(curve.precision)
+    if not np.isfinite(recall).all():
+        return recall[:0], precision[:0]
+    kept = np.flatnonzero(np.diff(recall, prepend=0.0) > 0)  # others only lower the precision
+    kept = kept[thinned(len(kept), most)] if len(kept) else kept
+    begins = np.append(0.0, recall[kept][:-1])
+    return np.column_stack([begins, recall[kept]]).ravel(), np.repeat(precision[kept], 2)
+
+
+def _dots(thresholds: Thresholds) -> Markup:
+    found = thresholds.table
+    tips = [
+        f"called from {number(t, 3)} on\nprecision {percent(p)}, recall {percent(r)}"
+        for t, p, r in zip(found.at, found.precision, found.recall, strict=True)
+    ]
+    return dots(FRAME, found.recall, found.precision, "model large", tips)
+
+
+# ---------------------------------------------------------------- thresholds
+def threshold_card(evaluation: Any, thresholds: Thresholds) -> Markup:
+    """Return what follows from calling rows positive from some probabilities on."""
+    found, name = thresholds.table, called(evaluation.positive)
+    head = ["from probability", "precision", "recall", "F₁", "rows called so"]
+    columns = (found.precision, found.recall, found.f1, found.flagged)
+    rows = [
+        [_marked(t, thresholds), *(percent(column[i]) for column in columns)]
+        for i, t in enumerate(found.at)
+    ]
+    words = f"What the rows of this page would show if a row were called {name} from there on."
+    told = [tag("p", words), tag("p", sentence(thresholds.words)) if thresholds.words else None]
+    return card("Where to draw the line", *told, table(head, rows, "Thresholds", "numbers"))
+
+
+def _marked(threshold: float, thresholds: Thresholds) -> str:
+    marks = [
+        word
+        for word, value in (("used", thresholds.used), ("best F₁", thresholds.chosen))
+        if value == threshold
+    ]
+    return " · ".join([number(threshold, 3), *marks])
