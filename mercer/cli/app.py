@@ -151,6 +151,38 @@ def fit(
         str | None,
         typer.Option(help="For matrices: 500MB, 2GB.  \\[default: half of what is free]"),
     ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="What models are chosen by: auto; of classes accuracy, balanced-accuracy, auc, "
+            "f1, average-precision, log-loss, brier; of numbers r2, rmse, mae, median-error, "
+            "mape, rmsle."
+        ),
+    ] = "auto",
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="The class that precision and recall are of.  \\[default: the rarer of two]",
+            metavar="LABEL",
+        ),
+    ] = None,
+    class_weight: Annotated[
+        str, typer.Option(help="none, or balanced: a rare class weighs as much as a common one.")
+    ] = "none",
+    threshold: Annotated[
+        str,
+        typer.Option(
+            help="The probability from which on a row is called positive; auto: of the largest F1 "
+            "in cross-validation."
+        ),
+    ] = "0.5",
+    target_transform: Annotated[
+        str, typer.Option(help="The scale on which numbers are learned: auto, none or log.")
+    ] = "auto",
+    extrapolate: Annotated[
+        bool,
+        typer.Option("--extrapolate", help="Let predictions leave the range of the targets."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.", min=0)] = 0,
     save: Annotated[
         Path | None, typer.Option(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
@@ -170,8 +202,11 @@ def fit(
     save = None if no_save else save or Path(f"{stem}.mercer")
     report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
+    wishes = command.Wishes(
+        metric, positive, class_weight, threshold, target_transform, extrapolate
+    )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
-    more = (effort, time_limit, memory, seed, save, report, reading)
+    more = (effort, time_limit, memory, seed, save, report, reading, wishes)
     options = command.FitOptions(*given, *by, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 

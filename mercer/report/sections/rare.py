@@ -11,11 +11,38 @@ from mercer.plot.ranking_records import PrecisionRecall
 from mercer.report.charts.frame import Frame, chart, dots, guide, line, thinned
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, card, table, tag
-from mercer.report.study import Thresholds
+from mercer.report.study import Score, Study, Thresholds
 
 RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
 FRAME = Frame(RATES, RATES, height=360.0)
 CURVE_POINTS = 400
+LEADING = ("average precision", "precision", "recall")  # first where a class is rare
+
+
+# ---------------------------------------------------------------- in words
+def of_a_rare_class(study: Study) -> list[str]:
+    """Return what else to say where the figures of one class lead; the accuracy comes last."""
+    scores = {score.name: score for score in study.scores}
+    if not scores or next(iter(scores)) not in LEADING:
+        return []
+    name = repr(called(study.evaluation.positive))
+    rates = [
+        f"{key} {percent(scores[key].model.value)}"
+        for key in ("precision", "recall", "F1")
+        if key in scores
+    ]
+    found = [f"{', '.join(rates)} of {name}"] if rates else []
+    if "accuracy" in scores:
+        found.append(_flattering(scores["accuracy"]))
+    return found
+
+
+def _flattering(accuracy: Score) -> str:
+    """Return the accuracy beside what a rule gets that never looks at the rows."""
+    said = f"accuracy {percent(accuracy.model.value)}"
+    rule = next((name for name in accuracy.rivals if name.startswith("always")), None)
+    got = f", where {rule} gets {percent(accuracy.rivals[rule].value)}" if rule else ""
+    return said + got
 
 
 # ---------------------------------------------------------------- the curve
