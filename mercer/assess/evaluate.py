@@ -346,6 +346,12 @@ def _score_columns(scores: Any, n: int, n_labels: int, positive: int | None) -> 
     return array.reshape(n, -1)[:, [positive]] if array.size > n else array.reshape(n, 1)
 
 
+def of_positive(scores: Any, labels: Any, positive: Any) -> Any:
+    """Return decision values, which speak of the second of two classes, as of the positive one."""
+    flat = scores is not None and np.ndim(scores) == 1 and len(labels) == 2
+    return -np.asarray(scores) if flat and positive == labels[0] else scores
+
+
 def _count(n_bootstrap: Any) -> int:
     if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, Integral) or n_bootstrap < 0:
         raise ValueError(f"n_bootstrap must be an integer ≥ 0; got {n_bootstrap!r}")

@@ -78,7 +78,10 @@ class AroundModel:
         if found is None:
             words = f"too few rows of {called(self.goal.positive)!r} to look for a threshold"
             return replace(self, words=(words,))
-        used = "the model uses it" if self.goal.threshold == "auto" else "--threshold auto uses it"
+        auto = self.goal.threshold == "auto"
+        used = (
+            "the model uses it (--threshold sets another)" if auto else "--threshold auto uses it"
+        )
         found = replace(found, words=f"{found.words}; {used}")
         return replace(self, threshold=found, words=(found.words,))
 

@@ -170,12 +170,13 @@ def fit(
         str, typer.Option(help="none, or balanced: a rare class weighs as much as a common one.")
     ] = "none",
     threshold: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="The probability from which on a row is called positive; auto: of the largest F1 "
-            "in cross-validation."
+            help="The probability from which on a row is called positive; auto: that of the "
+            "largest F1 in cross-validation.  \\[default: 0.5, auto if the class is rare]",
+            metavar="PROBABILITY",
         ),
-    ] = "0.5",
+    ] = None,
     target_transform: Annotated[
         str, typer.Option(help="The scale on which numbers are learned: auto, none or log.")
     ] = "auto",

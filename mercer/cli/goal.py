@@ -40,6 +40,7 @@ OPTIONS = {
 
 USUAL = {"classify": "accuracy", "regress": "r2"}
 OF_PROBABILITIES = ("log_loss", "brier")
+OF_RANKING = ("auc", "average_precision")
 LEAST_TARGET = {"mape": (0.0, "above 0"), "rmsle": (-np.finfo(float).tiny, "of 0 or more")}
 CLASS_WEIGHTS = ("none", "balanced")
 
@@ -51,7 +52,7 @@ class Wishes:
     metric: str = "auto"
     positive: str | None = None
     class_weight: str = "none"
-    threshold: str = "0.5"
+    threshold: str | None = None
     target_transform: str = "auto"
     extrapolate: bool = False
 
@@ -61,7 +62,8 @@ class Goal:
     """What a model is judged by, and what becomes of its answers.
 
     ``threshold`` is a probability, "auto", or None for the model's own answers; ``words`` say why
-    this metric and this positive class were taken.
+    this metric and this positive class were taken. ``insists`` says that a threshold was asked for:
+    where a class is rare there is one anyway, since a model that ranks well may call no row so.
     """
 
     metric: Metric
@@ -71,6 +73,7 @@ class Goal:
     rare: bool = False
     class_weight: str = "none"
     threshold: float | str | None = None
+    insists: bool = False
     target_transform: str = "auto"
     extrapolate: bool = False
     words: str = ""
@@ -98,7 +101,12 @@ class Goal:
         return f"{self.metric.title} {self.metric.told(-score if self.metric.falling else score)}"
 
     def noise(self, found: Any, n: int) -> float:
-        """Return the standard error of the score of a finished search, held out on n rows."""
+        """Return the standard error of the score of a finished search, held out on n rows.
+
+        Of rankings it is 0: a machine that ranks as well as another may yet call no row positive.
+        """
+        if self.metric.key in OF_RANKING:
+            return 0.0
         if self.metric.key == "accuracy":
             return float((found.score * (1 - found.score) / n) ** 0.5)
         trials = Trials.of(found.search)
@@ -132,7 +140,7 @@ class Goal:
     def _asks_probabilities(self) -> str:
         if self.metric.key in OF_PROBABILITIES:
             return f"--metric {self.metric.key.replace('_', '-')}"
-        return "" if self.threshold is None else "--threshold"
+        return "--threshold" if self.insists else ""
 
 
 def _has(recipe: Any, parameter: str) -> bool:
@@ -149,8 +157,10 @@ def check_wishes(wishes: Wishes) -> None:
     threshold_of(wishes.threshold)
 
 
-def threshold_of(text: str) -> float | str | None:
+def threshold_of(text: str | None, rare: bool = False) -> float | str | None:
     """Return "auto", a probability, or None where the usual 0.5 is asked for."""
+    if text is None:
+        return "auto" if rare else None
     if text == "auto":
         return text
     try:
@@ -183,7 +193,7 @@ def _metric(wishes: Wishes, task: str, otherwise: str) -> Metric:
 
 
 def _of_numbers(wishes: Wishes, learn: TableProblem) -> Goal:
-    _refuse(wishes, {"positive": None, "class_weight": "none", "threshold": "0.5"}, "classes")
+    _refuse(wishes, {"positive": None, "class_weight": "none", "threshold": None}, "classes")
     metric = _metric(wishes, "regress", USUAL["regress"])
     least, words = LEAST_TARGET.get(metric.key, (-np.inf, ""))
     smallest = float(learn.y.min())
@@ -221,7 +231,7 @@ def _of_classes(wishes: Wishes, learn: TableProblem) -> Goal:
             f"--positive",
             USAGE,
         )
-    threshold = threshold_of(wishes.threshold)
+    threshold = threshold_of(wishes.threshold, rare)
     if threshold is not None and len(classes) != 2:
         raise CommandError(
             f"--threshold is for two classes; {learn.target!r} has {len(classes)}", USAGE
@@ -234,6 +244,7 @@ def _of_classes(wishes: Wishes, learn: TableProblem) -> Goal:
         rare=rare,
         class_weight=wishes.class_weight,
         threshold=threshold,
+        insists=wishes.threshold is not None and threshold is not None,
         words=_why(wishes, metric, positive, share, rare, classes, counts),
     )
 

@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from mercer._words import count, fixed, last_part, setting
 from mercer.assess import evaluate as assess
+from mercer.assess.evaluate import of_positive
 from mercer.cli.errors import MODEL, CommandError
 from mercer.cli.files import predicted, read_model, read_with_target, said_in_one_line, writable
 from mercer.cli.problem import TableProblem, as_problem
@@ -23,8 +24,9 @@ from mercer.io import inspect
 from mercer.report import write_report
 
 SCORES = (
-    *("accuracy", "uar", "auc", "confusion", "recall", "precision", "f1", "labels", "brier"),
-    *("r2", "rmse", "mae"),
+    *("accuracy", "uar", "auc", "average_precision", "confusion", "recall", "precision", "f1"),
+    *("labels", "positive", "brier", "log_loss"),
+    *("r2", "rmse", "mae", "median_error", "relative_error", "mape", "rmsle"),
 )
 
 
@@ -52,14 +54,19 @@ def evaluate(
     if data.resolve() == Path(about.get("data", "")).resolve():
         screen.note("the model has learned from rows of this file: new rows may be harder")
     y = problem.y if problem.task == "regress" else _like(model, problem.y)
-    result = _judged(model, problem, y, data, screen)
+    positive = _positive(model, about)
+    result = _judged(model, problem, y, data, screen, positive)
     if screen.talks:
         screen.console.print(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
         print(result)
     if screen.talks and problem.task == "regress":
         screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
     if report is not None:
-        shown = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
+        shown: dict[str, Any] = {
+            "command": "mercer " + shlex.join(sys.argv[1:]),
+            "row_numbers": problem.numbers,
+        }
+        shown |= {"positive": positive, "metric": about.get("metric")}
         write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **shown)
         screen.say("report", f"{report}  (open it in a browser)")
     screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
@@ -72,7 +79,15 @@ def _like(model: Any, y: Any) -> Any:
     return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
 
 
-def _judged(model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen: Screen) -> Any:
+def _positive(model: Any, about: dict[str, Any]) -> Any:
+    """Return the positive class of the fit, if it is still one of the model's."""
+    known = getattr(model, "classes_", np.zeros(0)).tolist()
+    return about["positive"] if about.get("positive") in known else None
+
+
+def _judged(
+    model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen: Screen, positive: Any
+) -> Any:
     """Compare; rows of a class that the model has never seen count as mistakes."""
     prediction = predicted(model, problem.X, data)
     if problem.task == "regress":
@@ -83,7 +98,8 @@ def _judged(model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen
         rows = count(int(unknown.sum()), "row")
         screen.note(f"{rows} of classes that the model has never seen ({names}): mistakes, all")
         return assess(y, prediction, labels=np.union1d(model.classes_, y))
-    return assess(y, prediction, scores=_scores(model, problem.X), labels=model.classes_)
+    scores = of_positive(_scores(model, problem.X), model.classes_, positive)
+    return assess(y, prediction, scores=scores, labels=model.classes_, positive=positive)
 
 
 def _scores(model: Any, X: Any) -> Any:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import log_loss, make_scorer
+from sklearn.metrics import get_scorer, log_loss, make_scorer
 
 from mercer.assess.calibration import squared_gaps
+from mercer.assess.metrics import METRICS
 from mercer.assess.regression import Residuals
 from mercer.plot.ranking_records import PrecisionRecallCurves, RocCurves
 
 RANKING = ("predict_proba", "decision_function")  # as evaluations rank: by probabilities if any
+OWN = ("accuracy", "r2")  # the scores of estimators themselves
 BY_NAME = {
-    "accuracy": None,  # the score of the estimators themselves
-    "r2": None,
     "uar": "balanced_accuracy",
     "rmse": "neg_root_mean_squared_error",
     "mae": "neg_mean_absolute_error",
@@ -24,9 +24,20 @@ BY_NAME = {
 
 
 def scorer_of(key: str, classes: np.ndarray | None = None, positive: Any = None) -> Any:
-    """Return what a search takes as ``scoring`` for a figure of an evaluation."""
+    """Return what a search takes as ``scoring`` for a figure of an evaluation.
+
+    It has a name for pictures; None is the score of the estimators themselves.
+    """
+    if key in OWN:
+        return None
+    metric, scorer = METRICS[key], _scorer(key, classes, positive)
+    scorer.__name__ = f"−{metric.title}" if metric.falling else metric.title
+    return scorer
+
+
+def _scorer(key: str, classes: np.ndarray | None, positive: Any) -> Any:
     if key in BY_NAME:
-        return BY_NAME[key]
+        return get_scorer(BY_NAME[key])
     if key == "rmsle":
         return make_scorer(logarithmic_error, greater_is_better=False)
     if key == "f1":

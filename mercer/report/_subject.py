@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.assess.classification import ClassificationEvaluation
-from mercer.assess.evaluate import evaluate_classes, evaluate_numbers
+from mercer.assess.evaluate import evaluate_classes, evaluate_numbers, of_positive
 from mercer.assess.regression import RegressionEvaluation
 from mercer.kernels import Kernel
 from mercer.linear import LogisticRegression, Ridge
@@ -254,7 +254,8 @@ class Answers:
         given = (weight, self.n_draws, self.seed)
         if self.labels is None:
             return evaluate_numbers(self.y, self.prediction, *given)
-        classes = (self.scores, self.labels, self.positive)
+        scores = of_positive(self.scores, self.labels, self.positive)
+        classes = (scores, self.labels, self.positive)
         return evaluate_classes(self.y, self.prediction, *classes, *given)
 
     @cached_property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer.report._subject import Answers, Subject
 from mercer.report.study import Thresholds
 
-TRIED = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+TRIED = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
 USUAL = 0.5  # where the more probable of two classes changes
 
 
@@ -19,6 +21,8 @@ def threshold_table(
         return None
     used = float(getattr(subject.predictor, "threshold", USUAL))
     best, words = chosen or (None, "")
-    at = sorted({*TRIED, used, *([] if best is None else [best])})
-    table = answers.evaluation.thresholds(np.array(at))  # type: ignore[union-attr]
-    return Thresholds(table, used, best, words)
+    evaluation: Any = answers.evaluation
+    flagged = evaluation.thresholds(TRIED).flagged
+    telling = TRIED[(flagged > 0) & (flagged < 1)]  # others say the same as no model
+    at = sorted({*telling.tolist(), used, *([] if best is None else [best])})
+    return Thresholds(evaluation.thresholds(at), used, best, words)

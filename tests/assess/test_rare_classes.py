@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn import metrics
 
 from mercer.assess import PrecisionRecall, Thresholds, evaluate
+from mercer.assess.evaluate import of_positive
 
 SHARES = np.linspace(-0.1, 1.1, 25)
 
@@ -137,3 +138,12 @@ def test_intervals_are_of_rows_drawn_again_within_classes(name):
         rows = np.concatenate([rng.choice(side, len(side)) for side in sides])
         wanted.append(score[name](y[rows] == "fraud", p[rows]))
     assert draws.mean() == pytest.approx(np.mean(wanted), abs=3 * np.std(wanted) / np.sqrt(40))
+
+
+def test_decision_values_are_turned_to_the_positive_class():
+    y, values = np.array(["a", "b", "a", "b"]), np.array([-1.0, 2.0, 0.5, 0.1])  # of "b"
+    for positive in ("a", "b"):
+        scores = of_positive(values, ["a", "b"], positive)
+        found = evaluate(y, y, scores, positive=positive)
+        assert found.auc == pytest.approx(metrics.roc_auc_score(y, values))
+    assert of_positive(None, ["a", "b"], "a") is None

@@ -10,7 +10,7 @@ from mercer._words import called, fixed, number, percent, sentence
 from mercer.plot.ranking_records import PrecisionRecall
 from mercer.report.charts.frame import Frame, chart, dots, guide, line, thinned
 from mercer.report.charts.scale import Linear
-from mercer.report.html import Markup, card, table, tag
+from mercer.report.html import Markup, card, join, table, tag
 from mercer.report.study import Score, Study, Thresholds
 
 RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
@@ -59,8 +59,8 @@ def precision_recall(evaluation: Any, thresholds: Thresholds | None = None) -> M
         line(FRAME, *steps(curve), "model", f"average precision {average}"),
         None if thresholds is None else _dots(thresholds),
     )
-    names = ("recall: share found", "precision: share of those called that are right")
-    return chart("pr", "Precision and recall", words, FRAME, names, marks)
+    named = ("pr", "Precision and recall", words, FRAME, ("recall", "precision"))
+    return chart(*named, marks)
 
 
 def steps(curve: PrecisionRecall, most: int = CURVE_POINTS) -> tuple[np.ndarray, np.ndarray]:
@@ -87,21 +87,26 @@ def _dots(thresholds: Thresholds) -> Markup:
 def threshold_card(evaluation: Any, thresholds: Thresholds) -> Markup:
     """Return what follows from calling rows positive from some probabilities on."""
     found, name = thresholds.table, called(evaluation.positive)
-    head = ["from probability", "precision", "recall", "F₁", "rows called so"]
+    head = ["from", "precision", "recall", "F₁", "flagged"]
     columns = (found.precision, found.recall, found.f1, found.flagged)
     rows = [
         [_marked(t, thresholds), *(percent(column[i]) for column in columns)]
         for i, t in enumerate(found.at)
     ]
-    words = f"What the rows of this page would show if a row were called {name} from there on."
-    told = [tag("p", words), tag("p", sentence(thresholds.words)) if thresholds.words else None]
-    return card("Where to draw the line", *told, table(head, rows, "Thresholds", "numbers"))
+    words = f"If a row is called {name} from a probability on: what these rows would show."
+    told = [words, "● is what the model does."]
+    told += [f"★ {sentence(thresholds.words)}"] if thresholds.words else []
+    inside = table(head, rows, "Thresholds", "numbers")
+    return card("Where to draw the line", tag("p", " ".join(told)), inside)
 
 
-def _marked(threshold: float, thresholds: Thresholds) -> str:
-    marks = [
-        word
-        for word, value in (("used", thresholds.used), ("best F₁", thresholds.chosen))
-        if value == threshold
-    ]
-    return " · ".join([number(threshold, 3), *marks])
+def _marked(threshold: float, thresholds: Thresholds) -> Markup:
+    """Return a threshold with marks, and their meaning for those who hear the page."""
+    marks = {
+        "●": ("used", thresholds.used == threshold),
+        "★": ("largest F₁ of the training rows", thresholds.chosen == threshold),
+    }
+    found = {sign: word for sign, (word, holds) in marks.items() if holds}
+    signs = tag("span", " ", "".join(found), aria_hidden="true") if found else None
+    hidden = tag("span", f" ({', '.join(found.values())})", class_="hidden") if found else None
+    return join(number(threshold, 3), signs, hidden)
