@@ -16,10 +16,16 @@ from mercer._limits import Limits  # noqa: E402
 from mercer.assess import evaluate  # noqa: E402
 from mercer.cli.answers import best_threshold, better_scale, largest_f1, skewness  # noqa: E402
 from mercer.cli.goal import OPTIONS, Wishes, goal_of  # noqa: E402
+from mercer.cli.learn import Learner  # noqa: E402
 from mercer.cli.problem import TableProblem  # noqa: E402
+from mercer.cli.recipes import EFFORTS  # noqa: E402
+from mercer.cli.screen import Screen  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
+from mercer.kernels import RBF  # noqa: E402
 from mercer.linear import LogisticRegression, Ridge  # noqa: E402
-from mercer.meta import TargetRegressor, ThresholdClassifier  # noqa: E402
+from mercer.machines import LinearSVC  # noqa: E402
+from mercer.meta import TargetRegressor, ThresholdClassifier, innermost  # noqa: E402
+from mercer.report.examine import examine  # noqa: E402
 from tests.cases import table  # noqa: E402
 
 NO_LIMITS = Limits.of()
@@ -175,79 +181,92 @@ def file(payments, tmp_path):
     return tmp_path / "payments.csv"
 
 
-def fitted(mercer, *words):
-    ended = mercer("fit", *words, "--json", "--effort", "quick")
-    assert ended.code == 0, ended.err
-    return json.loads(ended.out)
+def learned(payments, target, model, **wishes):
+    """Return what the command learns, without its report."""
+    y = payments[target].to_numpy()
+    task = "classify" if target == "fraud" else "regress"
+    given = TableProblem(payments["amount", "hour"], y, target, task, np.arange(len(y)))
+    how = {"kernel": RBF(), "effort": EFFORTS["quick"], "limits": NO_LIMITS, "seed": 0}
+    goal = goal_of(Wishes(**wishes), given)
+    return Learner(given, **how, screen=Screen(quiet=True), goal=goal).learn(model)
 
 
 def test_a_rare_class_leads_the_scores_and_the_report(mercer, file, payments):
-    share = np.mean(payments["fraud"].to_numpy() == "yes")
-    assert 0.02 < share < 0.1
-    words = (file, "-t", "fraud", "--ignore", "sum", "--model", "logistic")
-    result = fitted(mercer, *words)
+    truth = payments["fraud"].to_numpy() == "yes"
+    assert 0.02 < truth.mean() < 0.1
+    words = ("-t", "fraud", "--ignore", "sum", "--model", "logistic", "--effort", "quick")
+    ended = mercer("fit", file, *words, "--json")
+    assert ended.code == 0, ended.err
+    result = json.loads(ended.out)
     assert (result["metric"], result["positive"]) == ("average_precision", "yes")
     names = list(result["scores"]["model"])
-    assert names[:4] == ["average precision", "F1", "precision", "recall"]
+    assert names[0] == "average precision"
     assert names[-1] == "accuracy"
     page = (file.parent / "payments.report.html").read_text(encoding="utf-8")
-    assert "Precision and recall" in page
-    assert "Where to draw the line" in page
-    assert "where always 'no' gets" in page.replace("&#x27;", "'")
-    model = library.load("payments.mercer")
-    assert isinstance(model[-1], ThresholdClassifier)
+    for told in ("Precision and recall", "Where to draw the line", "where always 'no' gets"):
+        assert told in page.replace("&#x27;", "'")
+    model, rows = library.load("payments.mercer"), load_file(file).X
     assert model[-1].threshold == result["threshold"] == result["best_threshold"]
-
-
-def test_the_saved_model_calls_rows_from_the_threshold_on(mercer, file, payments):
-    words = (file, "-t", "fraud", "--ignore", "sum", "--model", "logistic", "--no-report")
-    result = fitted(mercer, *words, "--threshold", "0.2", "--class-weight", "balanced")
-    assert result["threshold"] == 0.2
-    model = library.load("payments.mercer")
-    assert model[-1].estimator_.class_weight == "balanced"
-    rows = load_file(file).X
-    said = model.predict_proba(rows)[:, model.classes_ == "yes"][:, 0] >= 0.2
-    np.testing.assert_array_equal(model.predict(rows) == "yes", said)
-    ended = mercer("predict", "payments.mercer", file, "--out", "answers.csv", "-q")
-    assert ended.code == 0
+    said = model.predict_proba(rows)[:, 1]  # of "yes"
+    assert mercer("predict", "payments.mercer", file, "--out", "answers.csv", "-q").code == 0
     answers = pl.read_csv("answers.csv")["prediction"].to_numpy()
-    np.testing.assert_array_equal(answers == "yes", said)
+    np.testing.assert_array_equal(answers == "yes", said >= result["threshold"])
     judged = json.loads(mercer("evaluate", "payments.mercer", file, "--json").out)["scores"]
-    truth = payments["fraud"].to_numpy() == "yes"
-    assert judged["average_precision"] == pytest.approx(
-        evaluate(truth, truth, model.predict_proba(rows)[:, 1]).average_precision
-    )
+    assert judged["positive"] == "yes"
+    wanted = evaluate(truth, truth, said).average_precision
+    assert judged["average_precision"] == pytest.approx(wanted)
 
 
-def test_one_half_leaves_the_model_as_it_is(mercer, file):
-    words = (file, "-t", "fraud", "--ignore", "sum", "--model", "logistic", "--no-report")
-    result = fitted(mercer, *words, "--threshold", "0.5")
-    assert result["threshold"] is None
-    assert result["best_threshold"] is not None  # said, and not used
-    assert isinstance(library.load("payments.mercer")[-1], LogisticRegression)
+def test_the_saved_model_calls_rows_from_the_threshold_on(payments, tmp_path):
+    found = learned(payments, "fraud", "logistic", threshold="0.2", class_weight="balanced")
+    model = library.load(library.save(found.model, tmp_path / "m.mercer"))
+    assert isinstance(model[-1], ThresholdClassifier)
+    assert model[-1].estimator_.class_weight == "balanced"
+    said = model.predict_proba(payments)[:, 1] >= 0.2
+    np.testing.assert_array_equal(model.predict(payments) == "yes", said)
+    np.testing.assert_array_equal(model.predict(payments), found.model.predict(payments))
 
 
-def test_predictions_stay_within_what_was_seen(mercer, file, payments):
-    words = (file, "-t", "sum", "--ignore", "fraud", "--model", "linear", "--no-report")
-    result = fitted(mercer, *words, "--target-transform", "none")
-    model = library.load("payments.mercer")
-    assert isinstance(model[-1], TargetRegressor)
-    low, high = result["range"]
-    far = payments.drop("sum", "fraud").with_columns(amount=pl.lit(1e6))
-    assert model.predict(far).max() == high <= payments["sum"].max()
-    assert low >= payments["sum"].min()
-    fitted(mercer, *words, "--target-transform", "none", "--extrapolate")
-    assert library.load("payments.mercer").predict(far).max() > high
+def test_one_half_leaves_the_model_as_it_is(payments):
+    found = learned(payments, "fraud", "logistic", threshold="0.5")
+    assert isinstance(found.model[-1], LogisticRegression)
+    assert "--threshold auto uses it" in found.threshold.words  # said, and not used
 
 
-def test_a_logarithm_can_be_asked_for_and_comes_back_in_units(mercer, file, payments):
-    words = (file, "-t", "sum", "--ignore", "fraud", "--model", "linear", "--metric", "mape")
-    result = fitted(mercer, *words, "--target-transform", "log")
-    assert result["target_transform"] == "log"
-    assert result["proof"]["ok"]
-    assert next(iter(result["scores"]["model"])) == "MAPE"
-    answers = library.load("payments.mercer").predict(load_file(file).X)
+def test_a_machine_without_probabilities_has_no_threshold(payments):
+    found = learned(payments, "fraud", "linear-svm")
+    assert found.threshold is None
+    assert isinstance(found.model[-1], LinearSVC)
+
+
+def test_predictions_stay_within_what_was_seen(payments):
+    far = payments.with_columns(amount=pl.lit(1e6))
+    kept = learned(payments, "sum", "linear", target_transform="none")
+    assert isinstance(kept.model[-1], TargetRegressor)
+    assert kept.model.predict(far).max() == payments["sum"].max()
+    assert any("predictions stay between" in told for told in kept.words)
+    free = learned(payments, "sum", "linear", target_transform="none", extrapolate=True)
+    assert free.model.predict(far).max() > payments["sum"].max()
+    assert not any("predictions stay between" in told for told in free.words)
+
+
+def test_a_logarithm_can_be_asked_for_and_comes_back_in_units(payments, tmp_path):
+    found = learned(payments, "sum", "linear", target_transform="log", metric="mape")
+    model = library.load(library.save(found.model, tmp_path / "m.mercer"))
+    assert model[-1].target_transform == "log"
+    assert innermost(model[-1]).certificate_.ok
+    answers = model.predict(payments)
+    np.testing.assert_array_equal(answers, found.model.predict(payments))
     assert evaluate(payments["sum"].to_numpy(), answers).mape < 0.5
+
+
+def test_the_proof_of_a_model_inside_others_is_shown(payments):
+    found = learned(payments, "sum", "ridge", target_transform="log")
+    rows, y = payments["amount", "hour"], payments["sum"].to_numpy()
+    study = examine(found.model, rows, y, rivals={}, metric="mae")
+    assert study.proof.ok
+    assert study.scores[0].name == "MAE"
+    assert "KernelRidge" in " ".join(study.sentences)
 
 
 @pytest.mark.parametrize(
