@@ -68,7 +68,7 @@ class AroundModel:
 
     def chosen(self, model: Any, Z: Any, limits: Limits) -> AroundModel:
         """Let the training rows choose, by fits of a model with the parameters that were found."""
-        given = (Z, self.problem.y, self.goal, self.seed, limits)
+        given = (Z, self.problem, self.goal, self.seed, limits)
         if self.problem.task == "regress":
             scale, words = better_scale(model, *given)
             return replace(self, scale=scale, words=(words,))
@@ -113,20 +113,32 @@ def range_in_words(fitted: Any) -> list[str]:
     return [f"predictions stay between {ends}, the range of the training rows"]
 
 
+Fold = tuple[np.ndarray, np.ndarray]
+"""The rows to learn from and those held out, as numbers."""
+
+
+def folds_of(problem: TableProblem, rows: np.ndarray, usual: Any, seed: int) -> list[Fold]:
+    """Return folds of some rows that keep to groups and to time, where the problem has such."""
+    splitter = problem.splitter(seed) or usual
+    groups = None if problem.groups is None else problem.groups[rows]
+    places = splitter.split(np.zeros((len(rows), 1)), problem.y[rows], groups)
+    return [(rows[learn], rows[test]) for learn, test in places]
+
+
 def fitted_folds(
-    model: Any, Z: Any, y: np.ndarray, folds: Any, limits: Limits
+    model: Any, Z: Any, y: np.ndarray, folds: list[Fold], limits: Limits
 ) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield the model fitted without each fold, and the rows of that fold.
 
     Out of time it raises TimeoutError. A solver that hears Ctrl-C returns its best so far: that is
     no fit to choose by.
     """
-    for train, test in folds.split(Z, y):
+    for learn, test in folds:
         if limits.stopped():
             raise TimeoutError
         with warnings.catch_warnings():  # the fit that is kept has its own proof
             warnings.simplefilter("ignore")
-            fitted = clone(model).fit(Z[train], y[train])
+            fitted = clone(model).fit(Z[learn], y[learn])
         if getattr(innermost(fitted), "status_", "") == "interrupted":
             raise KeyboardInterrupt
         yield fitted, test
@@ -134,7 +146,7 @@ def fitted_folds(
 
 # ---------------------------------------------------------------- thresholds
 def best_threshold(
-    model: Any, Z: Any, y: np.ndarray, goal: Goal, seed: int, limits: Limits
+    model: Any, Z: Any, problem: TableProblem, goal: Goal, seed: int, limits: Limits
 ) -> Threshold | None:
     """Return the threshold of the largest F1 by cross-validated probabilities; None: too few rows.
 
@@ -142,26 +154,31 @@ def best_threshold(
     ----------
     model : classifier with ``predict_proba``
         Unfitted, with the parameters that were chosen.
-    Z, y : rows and labels
+    Z, problem : encoded rows, and the problem they are of
         What was learned from.
     """
+    y = problem.y
     rows = sample_rows(len(y), MOST_ROWS, y, seed)
-    positive = y[rows] == goal.positive
-    folds = min(FOLDS, int(positive.sum()), int((~positive).sum()))
-    if folds < 2:
+    positive = y == goal.positive
+    n = min(FOLDS, int(positive[rows].sum()), int((~positive[rows]).sum()))
+    if n < 2:
         return None
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    said = np.empty(len(rows))
-    for fitted, test in fitted_folds(model, Z[rows], y[rows], splitter, limits):
+    folds = folds_of(problem, rows, StratifiedKFold(n, shuffle=True, random_state=seed), seed)
+    folds = [fold for fold in folds if len(np.unique(y[fold[0]])) == 2]
+    said = np.full(len(y), np.nan)  # of rows that were held out
+    for fitted, test in fitted_folds(model, Z, y, folds, limits):
         place = np.flatnonzero(fitted.classes_ == goal.positive)
-        said[test] = fitted.predict_proba(Z[rows[test]])[:, place[0]]
-    value = largest_f1(said, positive)
-    found = Thresholds.of(said, positive, [value])
+        said[test] = fitted.predict_proba(Z[test])[:, place[0]]
+    known = np.flatnonzero(np.isfinite(said))
+    if not positive[known].any():
+        return None
+    value = largest_f1(said[known], positive[known])
+    found = Thresholds.of(said[known], positive[known], [value])
     words = (
         f"calling a row {goal.positive} from probability {number(value, DIGITS)} on gives the "
         f"largest F1, {percent(found.f1[0])} (precision {percent(found.precision[0])}, recall "
-        f"{percent(found.recall[0])}), in {count(folds, 'fold')} of {count(len(rows), 'row')} to "
-        f"learn from"
+        f"{percent(found.recall[0])}), in {count(len(folds), 'fold')} of "
+        f"{count(len(rows), 'row')} to learn from"
     )
     return Threshold(value, words)
 
@@ -177,22 +194,23 @@ def largest_f1(probability: np.ndarray, positive: np.ndarray) -> float:
 
 # ---------------------------------------------------------------- targets
 def better_scale(
-    model: Any, Z: Any, y: np.ndarray, goal: Goal, seed: int, limits: Limits
+    model: Any, Z: Any, problem: TableProblem, goal: Goal, seed: int, limits: Limits
 ) -> tuple[str, str]:
     """Return the scale on which targets are learned, "none" or "log", and why.
 
     The logarithm is tried at the parameters that were chosen, and taken if cross-validation on
     training rows prefers it by more than noise.
     """
+    y = problem.y
     rows = sample_rows(len(y), MOST_ROWS, None, seed)
-    folds = KFold(FOLDS, shuffle=True, random_state=seed)
+    folds = folds_of(problem, rows, KFold(FOLDS, shuffle=True, random_state=seed), seed)
     scorer = check_scoring(TargetRegressor(model), goal.scoring)
     plain, log = (
-        _scores(TargetRegressor(model, scale, goal.extrapolate), Z, y, rows, folds, limits, scorer)
+        _scores(TargetRegressor(model, scale, goal.extrapolate), Z, y, folds, limits, scorer)
         for scale in TRANSFORMS
     )
     gain = log - plain
-    better = bool(gain.mean() > NOISE * gain.std() / FOLDS**0.5)
+    better = bool(gain.mean() > NOISE * gain.std() / len(folds) ** 0.5)
     scores = f"cross-validated {goal.told(log.mean())} against {goal.told(plain.mean())} without"
     if better:
         return "log", f"targets are skewed and learned on the scale of their logarithm: {scores}"
@@ -200,10 +218,10 @@ def better_scale(
 
 
 def _scores(
-    model: Any, Z: Any, y: np.ndarray, rows: np.ndarray, folds: Any, limits: Limits, scorer: Any
+    model: Any, Z: Any, y: np.ndarray, folds: list[Fold], limits: Limits, scorer: Any
 ) -> np.ndarray:
-    fits = fitted_folds(model, Z[rows], y[rows], folds, limits)
-    return np.array([scorer(fitted, Z[rows[test]], y[rows[test]]) for fitted, test in fits])
+    fits = fitted_folds(model, Z, y, folds, limits)
+    return np.array([scorer(fitted, Z[test], y[test]) for fitted, test in fits])
 
 
 def is_skewed(y: np.ndarray) -> bool:

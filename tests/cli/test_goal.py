@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from mercer.cli.screen import Screen  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
 from mercer.kernels import RBF  # noqa: E402
 from mercer.linear import LogisticRegression, Ridge  # noqa: E402
-from mercer.machines import LinearSVC  # noqa: E402
+from mercer.machines import KNN, LinearSVC  # noqa: E402
 from mercer.meta import TargetRegressor, ThresholdClassifier, innermost  # noqa: E402
 from mercer.report.examine import examine  # noqa: E402
 from tests.cases import table  # noqa: E402
@@ -120,31 +121,45 @@ def test_thresholds_come_from_rows_that_were_learned_from():
     y = np.where(X[:, 0] + 0.7 * table(400, 1, seed=9)[:, 0] > 1.9, "fraud", "fine")
     learn = problem(y)
     goal = goal_of(Wishes(), learn)
-    found = best_threshold(LogisticRegression(), X, y, goal, 0, NO_LIMITS)
+    found = best_threshold(LogisticRegression(), X, learn, goal, 0, NO_LIMITS)
     assert 0.05 < found.value < 0.5  # one half is too high where few rows are positive
     assert "5 folds of 400 rows" in found.words
-    assert found == best_threshold(LogisticRegression(), X, y, goal, 0, NO_LIMITS)
+    assert found == best_threshold(LogisticRegression(), X, learn, goal, 0, NO_LIMITS)
+
+
+def test_rows_of_a_group_do_not_help_to_choose_each_others_threshold():
+    """Noise, each row ten times: only folds that keep to groups see that nothing is known."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(40, 2)), 10, axis=0), np.repeat(np.arange(40) % 8 == 0, 10)
+    alone, together = problem(y), replace(problem(y), groups=np.repeat(np.arange(40), 10))
+    goal = goal_of(Wishes(threshold="auto", positive="True"), alone)
+    found = [best_threshold(KNN(1), X, rows, goal, 0, NO_LIMITS) for rows in (alone, together)]
+    assert "F1, 100" in found[0].words
+    assert "F1, 100" not in found[1].words
 
 
 def test_too_few_rows_of_a_class_choose_no_threshold():
     goal = goal_of(Wishes(), RARE)
     y = np.array(["fine"] * 30 + ["fraud"])
-    assert best_threshold(LogisticRegression(), table(31, 2), y, goal, 0, NO_LIMITS) is None
+    assert (
+        best_threshold(LogisticRegression(), table(31, 2), problem(y), goal, 0, NO_LIMITS) is None
+    )
 
 
 def test_out_of_time_nothing_is_chosen():
     goal = goal_of(Wishes(), RARE)
     over = Limits.of(time_limit=1e-9)
     with pytest.raises(TimeoutError):
-        best_threshold(LogisticRegression(), table(100, 2), RARE.y, goal, 0, over)
+        best_threshold(LogisticRegression(), table(100, 2), RARE, goal, 0, over)
 
 
 # ---------------------------------------------------------------- scales
 def test_a_logarithm_is_taken_where_cross_validation_prefers_it():
     X = table(300, 2)
     prices = np.exp(2.0 * X[:, 0] + 1.0)
-    goal = goal_of(Wishes(metric="mape"), problem(prices, "regress"))
-    scale, words = better_scale(Ridge(), X, prices, goal, 0, NO_LIMITS)
+    given = problem(prices, "regress")
+    goal = goal_of(Wishes(metric="mape"), given)
+    scale, words = better_scale(Ridge(), X, given, goal, 0, NO_LIMITS)
     assert scale == "log"
     assert "MAPE" in words
 
@@ -152,8 +167,9 @@ def test_a_logarithm_is_taken_where_cross_validation_prefers_it():
 def test_a_skewed_target_that_is_linear_in_its_columns_is_left_as_it_is():
     y = np.random.default_rng(0).lognormal(size=300)
     assert skewness(y) > 1
-    goal, columns = goal_of(Wishes(), problem(y, "regress")), np.column_stack([table(300, 1), y])
-    assert better_scale(Ridge(1e-6), columns, y, goal, 0, NO_LIMITS)[0] == "none"
+    given, columns = problem(y, "regress"), np.column_stack([table(300, 1), y])
+    goal = goal_of(Wishes(), given)
+    assert better_scale(Ridge(1e-6), columns, given, goal, 0, NO_LIMITS)[0] == "none"
 
 
 def test_skewness_is_the_third_moment():
