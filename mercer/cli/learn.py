@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -215,7 +216,7 @@ class Learner:
 
     def _fit(self, best: Search, plan: Plan, Z: Any, around: AroundModel) -> tuple[Any, int]:
         """Return the best candidate fitted, and to how many rows."""
-        rows = self._rows_to_fit(best, plan)
+        rows = self._rows_to_fit(best, plan, Z)
         estimator = around.of(self._estimator(best))
         with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
             try:
@@ -231,7 +232,7 @@ class Learner:
             self._was_cut("the last fit stopped before its optimum")
         return estimator, len(rows)
 
-    def _rows_to_fit(self, best: Search, plan: Plan) -> np.ndarray:
+    def _rows_to_fit(self, best: Search, plan: Plan, Z: Any) -> np.ndarray:
         n, most = len(self.problem), plan.fit_rows
         if self.interrupted:
             return best.rows
@@ -240,7 +241,7 @@ class Learner:
                 f"fitted to {most:,} of {n:,} rows, drawn at random: a {best.recipe.words} of all "
                 f"would take long (--effort thorough takes more of them)"
             )
-        affordable = self._affordable(best, plan)
+        affordable = self._affordable(best, plan, Z)
         if affordable < most:
             self._was_cut(f"the last fit took {affordable:,} of {most:,} rows")
         if plan.landmarks is not None:
@@ -254,15 +255,30 @@ class Learner:
         classes = self.problem.y if self.problem.task == "classify" else None
         return sample_rows(len(self.problem), size, classes, self.seed)
 
-    def _affordable(self, best: Search, plan: Plan) -> int:
+    def _affordable(self, best: Search, plan: Plan, Z: Any) -> int:
         """Return how many rows there is time to fit, by what the fits of tuning took."""
         left = self.limits.seconds_left()
         if left is None:
             return plan.fit_rows
-        took = float(best.search.cv_results_["mean_fit_time"][best.search.best_index_])
+        tried, took = self._timed_fit(best, plan, Z)
         growth = GROWTH["line" if plan.landmarks is not None else best.recipe.cost]
         factor = (FIT_SHARE * left / max(took, 1e-3)) ** (1.0 / growth)
-        return int(min(plan.fit_rows, max(factor, 1.0) * len(best.rows)))
+        return int(min(plan.fit_rows, max(factor, 1.0) * tried))
+
+    def _timed_fit(self, best: Search, plan: Plan, Z: Any) -> tuple[int, float]:
+        """Return the rows of a fit of the best candidate, and the seconds that it took.
+
+        Where the time was over in the first round its fits have shared so much that they tell
+        nothing: one is timed by itself.
+        """
+        if best.search.status_ == "complete":
+            took = best.search.cv_results_["mean_fit_time"][best.search.best_index_]
+            return len(best.rows), float(took)
+        rows, start = self._sample(max(len(best.rows), 2 * (plan.landmarks or 0))), time.monotonic()
+        with warnings.catch_warnings():  # the last fit warns itself
+            warnings.simplefilter("ignore")
+            self._estimator(best).fit(Z[rows], self.problem.y[rows])
+        return len(rows), time.monotonic() - start
 
     def _estimator(self, best: Search) -> Any:
         """Return the best candidate, unfitted, with a time limit if it knows one."""

@@ -171,6 +171,8 @@ def usual_rivals(
         for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
             found[rival] = _answers(Subject(model), columns, own)
             words += told
+        if seconds <= FEWEST_SECONDS:
+            words.append("there was no time to compare with boosted trees")
     except LeftOutError as reason:
         words = [*words, f"no other models to compare with: {reason}"]
     return found, words

@@ -144,12 +144,15 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mixed, seconds):
         screen=Screen(quiet=True),
     )
     tried = SimpleNamespace(
-        cv_results_={"mean_fit_time": np.ones(1)}, best_index_=0, rows_=np.arange(50)
+        status_="complete",
+        cv_results_={"mean_fit_time": np.ones(1)},
+        best_index_=0,
+        rows_=np.arange(50),
     )
     best = learning.Search("svm", RECIPES["classify"]["svm"], tried)
     plan = Plan(Staged(), fit_rows=150, landmarks=None)
     expected = min(150, int(50 * max(seconds, 1.0) ** (1 / learning.GROWTH["square"])))
-    assert abs(learner._affordable(best, plan) - expected) <= 1
-    rows = learner._rows_to_fit(best, plan)
+    assert abs(learner._affordable(best, plan, None) - expected) <= 1
+    rows = learner._rows_to_fit(best, plan, None)
     assert bool(learner.cut) == (expected < 150)
     assert abs(len(rows) - expected) <= 1
