@@ -11,6 +11,7 @@ EXTRA = {"typer", "rich", "polars"}
 def main() -> None:
     """Run the command; without its extra packages say how to get them."""
     try:
+        import_module("mercer.cli.streams").prepare()
         import_module("mercer.cli.app").run()
     except ModuleNotFoundError as error:
         if error.name not in EXTRA:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
-from mercer.cli.errors import DATA, INTERRUPTED, USAGE, CommandError
+from mercer._display import printable
+from mercer.cli.errors import DATA, INTERRUPTED, UNREAD, USAGE, CommandError
+from mercer.cli.streams import Lasting, release, unread
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # wherever this version of Typer keeps it
 
@@ -296,7 +297,12 @@ def _run(command: Any, *given: Any, screen: Any) -> None:
 def run() -> None:
     """Run a command: what is wrong with its input is said in one line."""
     try:
-        sys.exit(app(prog_name="mercer", standalone_mode=False))
+        code = app(prog_name="mercer", standalone_mode=False)
+        release()
+        sys.exit(code)
+    except BrokenPipeError:  # whoever read the answer has seen enough
+        unread(sys.stdout)
+        sys.exit(UNREAD)
     except CommandError as error:
         _stop(str(error), error.code)
     except UsageError as error:
@@ -319,8 +325,8 @@ def _misused(error: Any) -> None:
 
 
 def _stop(message: str, code: int) -> None:
-    text = " ".join(message.split())
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
+    text = printable(" ".join(message.split()))
+    Lasting(stderr=True, highlight=False, soft_wrap=True).print(
         f"[bold red]mercer:[/] {escape(text)}"
     )
     sys.exit(code)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-USAGE, DATA, MODEL, INTERRUPTED = 2, 3, 4, 130
-"""Exit codes: a wrong option; data that cannot be used; a model file; Ctrl-C."""
+USAGE, DATA, MODEL, INTERRUPTED, UNREAD = 2, 3, 4, 130, 141
+"""Exit codes: a wrong option; data that cannot be used; a model file; Ctrl-C; a closed pipe."""
 
 
 class CommandError(Exception):

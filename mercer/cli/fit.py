@@ -75,9 +75,10 @@ def fit(options: FitOptions, screen: Screen) -> int:
     learned = learner.learn(options.model)
     study, ended = _examined(learned, learn, test, screen, limits)
     about = _about(options, learn, test, learned, study, screen)
+    _write(learned, study, about, save_to, report_to)  # before anything is printed
     show(study, learned.name, learn.target, screen)
     screen.say("proof", study.proof.sentence)
-    _write(learned, study, about, save_to, report_to, screen)
+    _say_where(save_to, report_to, screen)
     screen.result(about)
     return INTERRUPTED if learned.interrupted or ended else 0
 
@@ -214,14 +215,18 @@ def _write(
     about: dict[str, Any],
     save_to: Path | None,
     report_to: Path | None,
-    screen: Screen,
 ) -> None:
     if save_to is not None:
         with said_in_one_line():
             save(learned.model, save_to, about=about)
-        screen.say("model", f"{save_to}  (mercer predict {shlex.quote(str(save_to))} NEW_ROWS)")
     if report_to is not None:
         write_text(report_to, render(study))
+
+
+def _say_where(save_to: Path | None, report_to: Path | None, screen: Screen) -> None:
+    if save_to is not None:
+        screen.say("model", f"{save_to}  (mercer predict {shlex.quote(str(save_to))} NEW_ROWS)")
+    if report_to is not None:
         screen.say("report", f"{report_to}  (open it in a browser)")
 
 

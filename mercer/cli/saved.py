@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from mercer._words import count, fixed, last_part, setting
 from mercer.assess import evaluate as assess
@@ -53,11 +52,10 @@ def evaluate(
         screen.note("the model has learned from rows of this file: new rows may be harder")
     y = problem.y if problem.task == "regress" else _like(model, problem.y)
     result = _judged(model, problem, y, data, screen)
-    if screen.talks:
-        screen.console.print(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
-        print(result)
-    if screen.talks and problem.task == "regress":
-        screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
+    screen.show(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
+    screen.show(result)
+    if problem.task == "regress":
+        screen.show(f"rmse, mae and residuals are in units of {problem.target}")
     if report is not None:
         shown = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
         write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **shown)
