@@ -76,6 +76,18 @@ def printable(text: Any) -> str:
     return UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], str(text))
 
 
+def four_digits(value: float) -> str:
+    """Return a number as Python writes it, in about four digits without a power of ten up to 10⁷.
+
+    Examples
+    --------
+    >>> four_digits(18820.4), four_digits(0.25), four_digits(37.0), four_digits(1.2e9)
+    ('18,820', '0.25', '37', '1.2e+09')
+    """
+    whole = 9999.5 <= abs(value) < 1e7 or (value == round(value) if abs(value) < 1e7 else False)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
+
+
 def yes_no(flag: bool) -> str:
     """Return the text of a test: what failed stands out."""
     return "yes" if flag else "NO"

@@ -275,12 +275,12 @@ def check_kernel(
 @app.command()
 def demo(
     folder: Annotated[
-        Path | None, typer.Option(help="Where to write.  \\[default: a temporary folder]")
+        Path | None, typer.Option(help="Where to write.  \\[default: mercer-demo]")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Fit a model to the penguins that come with the library, and write its report."""
-    _run(_command("fit").demo, folder, screen=_screen(quiet, False))
+    """Write a table of penguins, fit a model to it, and write its report."""
+    _run(_command("demo").demo, folder, screen=_screen(quiet, False))
 
 
 def _run(command: Any, *given: Any, screen: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,7 +22,6 @@ from mercer.cli.problem import TableProblem, as_problem, learnable, split
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
-from mercer.datasets import load_penguins
 from mercer.io import save
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
@@ -270,20 +268,3 @@ def _label(name: str, study: Study, target: str) -> str:
     if name == "F1":
         return f"F1 of {short(study.evaluation.positive, LONGEST)!r}"
     return IN_WORDS.get(name, name)
-
-
-# ---------------------------------------------------------------- the demonstration
-def demo(folder: Path | None, screen: Screen) -> int:
-    """Fit, test, prove and report on the penguins; return the exit code."""
-    folder = folder or Path(tempfile.mkdtemp(prefix="mercer-demo-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    options = FitOptions(
-        data=Path(str(load_penguins().path)),
-        target="species",
-        test_size=0.3,
-        save=folder / "penguins.mercer",
-        report=folder / "penguins.report.html",
-    )
-    if screen.talks:
-        screen.console.print("[dim]$[/] mercer fit penguins.csv --target species --test-size 0.3")
-    return fit(options, screen)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._sklearn import _safe_indexing
-from mercer._words import short
+from mercer._words import short, short_number
 from mercer.report._subject import Subject, one_column
 
 LONGEST_TEXT = 200
@@ -253,7 +253,7 @@ def cell_text(value: Any) -> str:
     if _is_missing(value):
         return "missing"
     if isinstance(value, (float, np.floating)):
-        return f"{float(value):.4g}"
+        return short_number(float(value))
     return short(
         value.decode(errors="replace") if isinstance(value, bytes) else value, LONGEST_TEXT
     )

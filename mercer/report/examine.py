@@ -20,7 +20,7 @@ from mercer._array import n_threads
 from mercer._limits import Limits
 from mercer._words import count
 from mercer.report._budget import LeftOutError, affordable_rows
-from mercer.report._cases import case_tables, support_table
+from mercer.report._cases import case_tables, fitted_rows, support_table
 from mercer.report._importance import importances
 from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._rivals import given_rivals, usual_rivals
@@ -267,9 +267,15 @@ def _what_was_done(work: _Work, words: Sequence[str]) -> dict[str, list[str]]:
 
 def _model(subject: Subject, train: Training | None) -> str:
     model, kernel = _rounded(subject.final), _rounded(subject.kernel) if subject.kernel else ""
-    fitted = "" if train is None else f", fitted to {len(train[0]):,} rows"
+    fitted = "" if train is None else f", fitted to {_fitted_to(subject, len(train[0]))} rows"
     shown = f" with the kernel {kernel}" if kernel and kernel not in model else ""
     return f"the model is {model}{shown}{fitted}"
+
+
+def _fitted_to(subject: Subject, given: int) -> str:
+    """Return how many rows the model has seen, which may be a part of those that were given."""
+    seen = fitted_rows(subject.final, given)
+    return f"{seen:,} of {given:,}" if seen < given else f"{given:,}"
 
 
 def _encoding(encoder: Any) -> Iterator[str]:

@@ -19,6 +19,7 @@ from mercer.cli.streams import plain_letters  # noqa: E402
 from tests.cli.conftest import ended  # noqa: E402
 
 ENCODINGS = ("cp1252", "ascii", "latin-1", "utf-8")
+CITY = ("--model", "bayes", "--save", "city.mercer", "--no-report")
 ODD = "Köln λ−²\x1b[31m\x07\u202e"
 QUICK = ("--model", "linear", "--time-limit", "20s")
 
@@ -53,7 +54,7 @@ def run_in(monkeypatch):
 def test_every_command_writes_in_every_encoding(run_in, odd_table, encoding):
     commands = [
         ("fit", odd_table, "-t", "y", *QUICK),
-        ("fit", odd_table, "-t", "city", "--model", "bayes", "--save", "city.mercer", "--no-report"),
+        ("fit", odd_table, "-t", "city", *CITY),
         ("evaluate", "odd.mercer", odd_table),
         ("evaluate", "city.mercer", odd_table, "--target", "city"),
         ("info", "city.mercer"),

@@ -184,6 +184,17 @@ def test_class_colours_stand_out_from_the_card(show, scheme):
     assert [tab["low"] for tab in page.evaluate(CONTRAST, 3.0) if tab["low"]] == []
 
 
+@pytest.mark.parametrize("width", [390, 768, 1440])
+def test_bars_to_both_sides_begin_at_one_line(show, width):
+    page = show("binary", width, "#columns")
+    places = page.locator("#columns .strip.bar .zero").evaluate_all(
+        "all => all.map(line => Math.round(line.getBoundingClientRect().left))"
+    )
+    assert len(places) == len(samples.COLUMNS)
+    assert page.locator("#columns .strip.bar.negative").count() == 1
+    assert len(set(places)) == 1
+
+
 # ---------------------------------------------------------------- tabs
 def test_tabs_follow_the_pattern_of_the_standard(show):
     page = show()
@@ -408,6 +419,13 @@ def test_on_paper_all_sections_are_printed_in_light(show):
         "rgb(255, 255, 255)"
     )
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_no_heading_stands_alone_at_the_end_of_a_page(show):
+    page = show()
+    page.emulate_media(media="print")
+    kept = "all => all.map(one => getComputedStyle(one).breakAfter)"
+    assert set(page.locator(".panel h2, .panel h3, figcaption").evaluate_all(kept)) == {"avoid"}
 
 
 @pytest.mark.parametrize("name", ["digits", "thirty", "hostile"])
