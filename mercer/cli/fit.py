@@ -1,4 +1,4 @@
-"""``mercer fit`` and ``demo``: from a file with a target to a model, scores and a report."""
+"""``mercer fit``: from a file with a target to a model, scores and a report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from mercer._limits import Limits
 from mercer._words import count, fixed, short
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
-from mercer.cli.files import read_with_target, said_in_one_line, writable
+from mercer.cli.files import digest, read_with_target, said_in_one_line, writable
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, kernel_from_text, seconds
 from mercer.cli.problem import TableProblem, as_problem, learnable, split
@@ -71,7 +71,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
-    study, ended = _examined(learned, learn, test, screen, limits)
+    study, ended = _examined(learned, learn, test, screen, limits, needed_again(options))
     about = _about(options, learn, test, learned, study, screen)
     _write(learned, study, about, save_to, report_to)  # before anything is printed
     show(study, learned.name, learn.target, screen)
@@ -131,7 +131,12 @@ def _suits(model: str, problem: TableProblem) -> None:
 
 
 def _examined(
-    learned: Learned, learn: TableProblem, test: TableProblem, screen: Screen, limits: Limits
+    learned: Learned,
+    learn: TableProblem,
+    test: TableProblem,
+    screen: Screen,
+    limits: Limits,
+    repeat: Mapping[str, str],
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     given: dict[str, Any] = {
@@ -139,6 +144,7 @@ def _examined(
         "title": f"Predicting {test.target}: {learned.recipe.words}",
         "row_numbers": test.numbers,
         "command": "mercer " + shlex.join(sys.argv[1:]),
+        "repeat": repeat,
         "words": (*learned.words, *screen.notes),
     }
     with screen.step("test", "looking at the held-out rows") as said:
@@ -197,9 +203,19 @@ def _about(
         "seconds": {name: round(value, 3) for name, value in screen.seconds.items()},
         "interrupted": learned.interrupted,
         "command": study.command,
+        "repeat": dict(study.repeat),
         "environment": dict(study.environment),
         "save": None if options.save is None else str(options.save),
         "report": None if options.report is None else str(options.report),
+    }
+
+
+def needed_again(options: FitOptions) -> dict[str, str]:
+    """Return what the same result needs: the files as they were, and the seed."""
+    files = [path for path in (options.data, options.test) if path is not None and path.is_file()]
+    return {
+        **{f"SHA-256 of {path.name}": digest(path) for path in files},
+        "seed": str(options.seed),
     }
 
 

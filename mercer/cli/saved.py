@@ -13,7 +13,14 @@ import numpy as np
 from mercer._words import count, fixed, last_part, setting
 from mercer.assess import evaluate as assess
 from mercer.cli.errors import MODEL, CommandError
-from mercer.cli.files import predicted, read_model, read_with_target, said_in_one_line, writable
+from mercer.cli.files import (
+    digest,
+    predicted,
+    read_model,
+    read_with_target,
+    said_in_one_line,
+    writable,
+)
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
@@ -57,7 +64,11 @@ def evaluate(
     if problem.task == "regress":
         screen.show(f"rmse, mae and residuals are in units of {problem.target}")
     if report is not None:
-        shown = {"command": "mercer " + shlex.join(sys.argv[1:]), "row_numbers": problem.numbers}
+        shown = {
+            "command": "mercer " + shlex.join(sys.argv[1:]),
+            "row_numbers": problem.numbers,
+            "repeat": {f"SHA-256 of {path.name}": digest(path) for path in (model_file, data)},
+        }
         write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **shown)
         screen.say("report", f"{report}  (open it in a browser)")
     screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
@@ -122,6 +133,9 @@ def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, _score(estimate)
     if about.get("proof"):
         yield "proof", about["proof"]["sentence"]
+    for name, text in (about.get("repeat") or {}).items():
+        if name.startswith("SHA-256"):
+            yield "data", f"{name}: {text}"
     if about.get("columns"):
         yield "columns", ", ".join(about["columns"])
     libraries = ("mercer", "scikit-learn", "numpy")

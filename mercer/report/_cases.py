@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer._words import percent, short_number
+from mercer.report._reasons import Reasons
 from mercer.report._rows import TableRows, Training, as_rows
 from mercer.report._subject import Answers, Subject
 from mercer.report.study import Case, CaseTable
@@ -16,16 +18,26 @@ from mercer.report.study import Case, CaseTable
 SHOWN = 10
 
 
-def case_tables(answers: Answers, rows: TableRows, columns: Sequence[int]) -> list[CaseTable]:
-    """Return the tables of the rows that were predicted."""
+TYPICAL = ("most certain and right", "smallest residuals")
+"""Tables of rows that need no explanation."""
+
+
+def case_tables(
+    answers: Answers, rows: TableRows, columns: Sequence[int], reasons: Reasons | None = None
+) -> list[CaseTable]:
+    """Return the tables of the rows that were predicted, with what moved the predictions."""
     tables = _numbers(answers) if answers.labels is None else _classes(answers)
     unit = "confidence" if answers.probabilistic else "margin"
     measure = "residual" if answers.labels is None else unit
-    return [
-        CaseTable(heading, words, [_case(answers, rows, int(i), columns) for i in order], measure)
-        for heading, words, order in tables
-        if len(order)
-    ]
+    found = []
+    for heading, words, order in tables:
+        cases = [_case(answers, rows, int(i), columns) for i in order]
+        if reasons is not None and heading not in TYPICAL:
+            told = reasons.told(order)
+            cases = [replace(c, reasons=why) for c, why in zip(cases, told, strict=True)]
+            words = f"{words}; {reasons.words}"
+        found.append(CaseTable(heading, words, cases, measure))
+    return [table for table in found if table.cases]
 
 
 Listing = tuple[str, str, np.ndarray]

@@ -50,6 +50,14 @@ class TableRows:
             sources.setdefault(column, base.copy())[i * n : (i + 1) * n] = order
         return self._replaced(_safe_indexing(self.data, base), sources)
 
+    def mixed(self, base: np.ndarray, sources: dict[int, np.ndarray]) -> Any:
+        """Return rows ``base`` whose columns hold the values of other rows."""
+        return self._replaced(_safe_indexing(self.data, base), sources)
+
+    def cell(self, row: int, column: int) -> Any:
+        """Return what stands in a column of a row."""
+        return self._cell(row, column)
+
     def spreads(self) -> np.ndarray:
         """Return the variance of each column; of a text that of its indicators, 1 − Σ p²."""
         return np.array([_spread(self._column(j)) for j in range(len(self.names))])

@@ -21,8 +21,11 @@ from mercer._limits import Limits
 from mercer._words import count
 from mercer.report._budget import LeftOutError, affordable_rows
 from mercer.report._cases import case_tables, fitted_rows, support_table
+from mercer.report._data import data_of
+from mercer.report._dependence import dependences
 from mercer.report._importance import importances
 from mercer.report._pictures import cloud_of, curve_of, surface_of
+from mercer.report._reasons import Reasons
 from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
@@ -58,6 +61,7 @@ def examine(
     rivals: Mapping[str, Any] | None = None,
     title: str | None = None,
     command: str = "",
+    repeat: Mapping[str, str] | None = None,
     words: Sequence[str] = (),
     row_numbers: Any = None,
     time_limit: float | None = None,
@@ -89,6 +93,8 @@ def examine(
         The heading.
     command : str, default=""
         How to repeat it; empty writes a line of Python.
+    repeat : mapping, default=None
+        What the same result needs beside the command: files with their SHA-256, the seed.
     words : sequence of str, default=()
         Sentences that come first among those that say what was done.
     row_numbers : array of int of shape (n,), default=None
@@ -132,6 +138,7 @@ def examine(
         evaluation=answers.evaluation,
         proof=explain(subject.final, subject.encoders),
         command=command or _command(subject, taught is not None, time_limit, random_state),
+        repeat={**(repeat or {"seed": str(random_state)}), "mercer": _version("mercer")},
         environment=environment(time.monotonic() - start),
         left_out=work.left_out,
         **found,
@@ -180,12 +187,19 @@ class _Work:
             "columns", lambda: importances(*seen, self._share("columns"))
         ) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
-        cases = case_tables(self.answers, self.rows, shown)
+        reasons = self._try("reasons", lambda: Reasons.of(*seen, columns, self.limits))
+        cases = case_tables(self.answers, self.rows, shown, reasons)
+        followed, how = self._try(
+            "partial dependence", lambda: dependences(*seen, columns, self.limits)
+        ) or ([], "")
         support = support_table(self.subject, self.train, shown)
         return {
             "scores": scores,
             "importances": columns,
             "importance_words": words,
+            "dependences": followed,
+            "dependence_words": how,
+            "data": self._try("data", lambda: data_of(self.subject, self.train, columns, seed)),
             "surface": self._try("tuning", self._surface),
             "cloud": self._try("map", lambda: cloud_of(*seen, shown, self._share("map"), seed)),
             "cases": cases if support is None else [*cases, support],
