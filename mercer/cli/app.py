@@ -149,6 +149,9 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="The page.  \\[default: DATA.report.html]", metavar="HTML")
     ] = None,
+    script: Annotated[
+        Path | None, typer.Option(help="Python that repeats it, to write.", metavar="PY")
+    ] = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="Write no model.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no page.")] = False,
     json: Json = False,
@@ -161,7 +164,7 @@ def fit(
     report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
-    more = (effort, time_limit, memory, seed, save, report, reading)
+    more = (effort, time_limit, memory, seed, save, report, reading, script)
     options = command.FitOptions(*given, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 

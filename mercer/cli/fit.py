@@ -22,6 +22,7 @@ from mercer.cli.problem import TableProblem, as_problem, learnable, split
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
+from mercer.cli.script import script
 from mercer.io import save
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
@@ -54,6 +55,7 @@ class FitOptions:
     save: Path | None = None
     report: Path | None = None
     reading: ReadOptions = AS_FOUND
+    script: Path | None = None
 
 
 def fit(options: FitOptions, screen: Screen) -> int:
@@ -65,6 +67,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
+    script_to = writable(options.script, "--script")
     limits = Limits.of(time_limit=limit)
     learn, test = _read(options, screen)
     _suits(options.model, learn)
@@ -74,9 +77,13 @@ def fit(options: FitOptions, screen: Screen) -> int:
     study, ended = _examined(learned, learn, test, screen, limits, needed_again(options))
     about = _about(options, learn, test, learned, study, screen)
     _write(learned, study, about, save_to, report_to)  # before anything is printed
+    if script_to is not None:
+        write_text(script_to, _script(options, learn, test, learned, study))
     show(study, learned.name, learn.target, screen)
     screen.say("proof", study.proof.sentence)
     _say_where(save_to, report_to, screen)
+    if script_to is not None:
+        screen.say("script", f"{script_to}  (python {shlex.quote(str(script_to))})")
     screen.result(about)
     return INTERRUPTED if learned.interrupted or ended else 0
 
@@ -235,6 +242,25 @@ def _write(
             save(learned.model, save_to, about=about)
     if report_to is not None:
         write_text(report_to, render(study))
+
+
+def _script(
+    options: FitOptions, learn: TableProblem, test: TableProblem, learned: Learned, study: Study
+) -> str:
+    """Return the Python that repeats it."""
+    return script(
+        learn,
+        test,
+        learned,
+        data=options.data,
+        target=options.target,
+        test_file=options.test,
+        ignore=options.ignore,
+        reading=options.reading.for_file(),
+        seed=options.seed,
+        command=study.command,
+        repeat=study.repeat,
+    )
 
 
 def _say_where(save_to: Path | None, report_to: Path | None, screen: Screen) -> None:

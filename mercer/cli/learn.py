@@ -43,8 +43,13 @@ class Learned:
     search: KernelSearchCV
     words: tuple[str, ...]
     interrupted: bool
-    n_rows: int  # of the last fit
+    rows: np.ndarray  # of the last fit
     cut: list[str]  # what the time limit ended early
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the last fit."""
+        return len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +106,11 @@ class Learner:
         if self.interrupted:
             self.screen.note("interrupted: going on with the best found so far")
         best = self._best(searches)
-        last, n_rows = self._fit(best, plans[best.name], Z)
+        last, rows = self._fit(best, plans[best.name], Z)
         pipeline = Pipeline([("encode", encoder), ("model", last)])
-        words = (*self._words(searches, best, n_rows), *(self.cut or [UNCUT]))
+        words = (*self._words(searches, best, len(rows)), *(self.cut or [UNCUT]))
         return Learned(
-            best.name, best.recipe, pipeline, best.search, words, self.interrupted, n_rows, self.cut
+            best.name, best.recipe, pipeline, best.search, words, self.interrupted, rows, self.cut
         )
 
     def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
@@ -184,8 +189,8 @@ class Learner:
         self.screen.note(self.cut[-1])
 
     # ------------------------------------------------------------ the last fit
-    def _fit(self, best: Search, plan: Plan, Z: Any) -> tuple[Any, int]:
-        """Return the best candidate fitted, and to how many rows."""
+    def _fit(self, best: Search, plan: Plan, Z: Any) -> tuple[Any, np.ndarray]:
+        """Return the best candidate fitted, and to which rows."""
         rows = self._rows_to_fit(best, plan)
         estimator = self._estimator(best)
         with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
@@ -200,7 +205,7 @@ class Learner:
         self.interrupted |= status == "interrupted"
         if status == "time_limit":
             self._was_cut("the last fit stopped before its optimum")
-        return estimator, len(rows)
+        return estimator, rows
 
     def _rows_to_fit(self, best: Search, plan: Plan) -> np.ndarray:
         n, most = len(self.problem), plan.fit_rows
