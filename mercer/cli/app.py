@@ -216,6 +216,50 @@ def evaluate(
     _run(_command("saved").evaluate, *given, screen=_screen(quiet, json))
 
 
+COMPARISONS = """
+[bold]Examples[/]
+
+  mercer compare svm.mercer ridge.mercer new.csv
+
+  mercer compare houses.csv --target price --models ridge,svm,knn
+"""
+
+
+@app.command(epilog=COMPARISONS)
+def compare(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="A table, and saved models to compare on it.", metavar="DATA MODEL…"),
+    ],
+    models: Annotated[
+        str, typer.Option(help="Models to fit instead, by name: svm,ridge,…", metavar="NAMES")
+    ] = "",
+    target: Target = None,
+    test_size: Annotated[
+        float, typer.Option(help="With --models: the share held out.", min=0.01, max=0.9)
+    ] = 0.2,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
+    ] = None,
+    effort: Annotated[
+        str, typer.Option(help="With --models: quick, standard or thorough.")
+    ] = "standard",
+    time_limit: Annotated[str, typer.Option(help="With --models: when to cut that short.")] = "10m",
+    seed: Annotated[int, typer.Option(help="Of the split and the samples.", min=0)] = 0,
+    report: Annotated[
+        Path | None, typer.Option(help="The page.  \\[default: DATA.compare.html]", metavar="HTML")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare models on the same rows: scores, and which differences are more than chance."""
+    command = _command("compare")
+    names = tuple(name.strip() for name in models.split(",") if name.strip())
+    left_out = tuple(ignore or ())
+    given = (tuple(files), names, target, test_size, left_out, effort, time_limit, seed, report)
+    _run(command.run, command.CompareOptions(*given), screen=_screen(quiet, json))
+
+
 @app.command(
     epilog="[bold]Example[/]\n\n  mercer embed penguins.csv --method kernel-pca --color species"
 )

@@ -69,8 +69,8 @@ def fit(options: FitOptions, screen: Screen) -> int:
     report_to = writable(options.report, "--report")
     script_to = writable(options.script, "--script")
     limits = Limits.of(time_limit=limit)
-    learn, test = _read(options, screen)
-    _suits(options.model, learn)
+    learn, test = read_rows(options, screen)
+    suits(options.model, learn)
     given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
@@ -88,7 +88,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     return INTERRUPTED if learned.interrupted or ended else 0
 
 
-def _read(options: FitOptions, screen: Screen) -> tuple[TableProblem, TableProblem]:
+def read_rows(options: FitOptions, screen: Screen) -> tuple[TableProblem, TableProblem]:
     """Return what to learn from and what to test with."""
     with screen.step("read", f"reading {options.data.name}") as said:
         data = read_with_target(options.data, options.target, options.ignore, options.reading)
@@ -128,7 +128,8 @@ def _names(X: Any) -> list[str]:
     return list(getattr(X, "columns", []))  # sparse rows have places, no names
 
 
-def _suits(model: str, problem: TableProblem) -> None:
+def suits(model: str, problem: TableProblem) -> None:
+    """Refuse a model that is for another task."""
     known = RECIPES[problem.task]
     if model != "auto" and model not in known:
         raise CommandError(

@@ -49,6 +49,10 @@ class TableProblem:
             self, X=_safe_indexing(self.X, rows), y=self.y[rows], numbers=self.numbers[rows]
         )
 
+    def with_targets(self, y: np.ndarray) -> TableProblem:
+        """Return the same rows with targets of another type."""
+        return replace(self, y=y)
+
     @property
     def written(self) -> dict[str, Any]:
         """How the targets of other files are to be read."""

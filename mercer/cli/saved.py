@@ -57,7 +57,7 @@ def evaluate(
         screen.note(note)
     if data.resolve() == Path(about.get("data", "")).resolve():
         screen.note("the model has learned from rows of this file: new rows may be harder")
-    y = problem.y if problem.task == "regress" else _like(model, problem.y)
+    y = problem.y if problem.task == "regress" else labels_like(model, problem.y)
     result = _judged(model, problem, y, data, screen)
     screen.show(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
     screen.show(result)
@@ -75,7 +75,7 @@ def evaluate(
     return 0
 
 
-def _like(model: Any, y: Any) -> Any:
+def labels_like(model: Any, y: Any) -> Any:
     """Return labels of the type that the model was fitted to."""
     classes = getattr(model, "classes_", y)
     return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)

@@ -17,9 +17,9 @@ MODEL = "this model"
 SHOWN_COLUMNS = 25  # the others are folded away
 
 
-def cards(scores: Sequence[Score]) -> Markup:
-    """Return one card a score."""
-    inside = tag("div", [_card(score) for score in scores], class_="scores")
+def cards(scores: Sequence[Score], own: str = MODEL) -> Markup:
+    """Return one card a score; ``own`` is what the model is called."""
+    inside = tag("div", [_card(score, own) for score in scores], class_="scores")
     return tag("section", tag("h2", "Scores", class_="hidden"), inside, aria_label="Scores")
 
 
@@ -47,6 +47,15 @@ def interval(score: Score, estimate: Estimate) -> str:
     if not np.isfinite([low, high]).all() or low == high:
         return ""
     return f"95{NBSP}% interval {told(score, low)} to {told(score, high)}"
+
+
+def between(score: Score, estimate: Estimate) -> str:
+    """Return the ends of an interval, or a dash where it has no length."""
+    return (
+        "–"
+        if estimate.low == estimate.high
+        else (f"{told(score, estimate.low)} to {told(score, estimate.high)}")
+    )
 
 
 def comparison(score: Score) -> str:
@@ -90,7 +99,7 @@ def _gap(score: Score, gap: float) -> str:
     return f"{100 * gap:.1f} points" if score.unit == "share" else number(gap, 3)
 
 
-def _card(score: Score) -> Markup:
+def _card(score: Score, own: str) -> Markup:
     against = comparison(score)
     mood = f"against {against.split()[0]}" if against else None
     return card(
@@ -98,16 +107,16 @@ def _card(score: Score) -> Markup:
         tag("p", told(score, score.model.value), class_="figure"),
         tag("p", interval(score, score.model), class_="between"),
         tag("p", capital(score.meaning), class_="meaning"),
-        _contest(score),
+        _contest(score, own),
         tag("p", sentence(against), class_=mood) if against else None,
         class_="score",
     )
 
 
-def _contest(score: Score) -> Markup:
+def _contest(score: Score, own: str) -> Markup:
     """Return all estimates on one axis, as a list that reads without the picture."""
     axis = axis_around(score.model, list(score.rivals.values()))
-    rows = [_row(score, axis, MODEL, score.model, "model")]
+    rows = [_row(score, axis, own, score.model, "model")]
     rows += [_row(score, axis, name, e, "rival") for name, e in score.rivals.items()]
     return _lines(rows, axis_strip(axis, score.unit == "share"), "contest")
 
@@ -135,11 +144,12 @@ def _lead(score: Score, rival: str) -> str:
     lead = score.leads.get(rival)
     if lead is None:
         return ""
-    low, high = (_signed(score, end) for end in (lead.low, lead.high))
+    low, high = (signed(score, end) for end in (lead.low, lead.high))
     return f"this model less this one: {low} to {high}"
 
 
-def _signed(score: Score, gap: float) -> str:
+def signed(score: Score, gap: float) -> str:
+    """Return a difference of a score with its sign."""
     sign = "+" if gap > 0 else "−" if gap < 0 else ""
     return f"{sign}{_gap(score, abs(gap))}"
 
