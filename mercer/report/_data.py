@@ -27,7 +27,7 @@ MOST_CLASSES = 6  # whose shares are told apart
 BINS = 12
 LEVELS = 8  # of a category; the others are one
 
-KINDS = {"number": "number", "date": "date", "flag": "yes or no", "nested": "nested"}
+KINDS = {"number": "number", "date": "date", "nested": "nested"}
 
 
 def data_of(
@@ -131,6 +131,7 @@ def _bins(column: Column) -> tuple[np.ndarray, list[str], str]:
     told = _moment if column.form == "date" else lambda v: number(v, 4)
     low, middle, high = np.quantile(known, [0.0, 0.5, 1.0])
     words = f"{told(low)} to {told(high)}, median {told(middle)}"
+    words = words if low < high else f"always {told(low)}"
     distinct = np.unique(known)
     if len(distinct) <= BINS:
         member = np.where(np.isnan(values), -1, np.searchsorted(distinct, values))
@@ -166,7 +167,7 @@ def _levels(column: Column) -> tuple[np.ndarray, list[str], str]:
     place = np.full(n, len(kept))
     place[kept] = np.arange(len(kept))
     others = [f"{found - len(kept):,} others"] if found > len(kept) else []
-    words = f"category of {count(found, 'level')}"
+    words = "yes or no" if column.form == "flag" else f"category of {count(found, 'level')}"
     if column.form == "text" and found > len(codes) / 2:
         words = f"text; {found:,} different ones"
     names = [*(short(called(column.levels[k])) for k in kept), *others]

@@ -244,6 +244,7 @@ def _spread(column: Any) -> float:
     gone = missing(values)
     if values.dtype.kind in "biuf":
         known = values[~gone].astype(np.float64)
+        known = known[np.isfinite(known)]
         unit = float(np.abs(known).max(initial=0.0))
         variance = float(np.var(known / unit)) * min(unit, 1e150) ** 2 if unit > 0 else 0.0
         return variance if not gone.any() else max(variance, _impurity(gone.astype(str)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._words import count, listing
+from mercer._words import capital, count, listing
 from mercer.report._budget import some_rows
 from mercer.report._rows import TableRows, rows_and_targets
 from mercer.report._scores import score_cards
@@ -161,7 +161,8 @@ def _differences(found: Comparison) -> Markup:
     words = (
         f"All models were judged by the same {count(found.n_rows, 'row')}. The difference is that "
         f"of the best model less this one, with the 95 % interval of rows drawn again for both at "
-        f"once: where it does not hold 0, the difference is more than chance."
+        f"once: where it does not hold 0, the difference is more than chance. Each interval is of "
+        f"one difference only: among many models one may be ahead by luck."
     )
     return tag("div", tag("p", words, class_="words"), [_table(found, s) for s in found.scores],
                class_="stack")  # fmt: skip
@@ -170,7 +171,7 @@ def _differences(found: Comparison) -> Markup:
 def _table(found: Comparison, score: Score) -> Markup:
     head = ["model", score.name, "95 % interval", "best less this", "95 % interval", ""]
     rows = [_row(found, score, name) for name in found.names]
-    return card(score.name, table(head, rows, f"{score.name} of each model", "numbers"))
+    return card(capital(score.name), table(head, rows, f"{score.name} of each model", "numbers"))
 
 
 def _row(found: Comparison, score: Score, name: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
-from mercer.report import compare  # noqa: E402
+from mercer.report import compare, comparison_page  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,15 @@ def test_what_cannot_be_compared_is_refused(halves):
         compare({"a": machine, "b": library.Ridge().fit(X, y)}, Z, w)
     with pytest.raises(ValueError, match="different classes"):
         compare({"a": machine, "b": library.SVC().fit(X, y + 1)}, Z, w)
+
+
+def test_names_on_the_page_mean_no_harm(halves):
+    (X, y), test = halves
+    machine = library.SVC().fit(X, y)
+    found = compare({"<script>alert(1)</script>": machine, "b" * 300: machine}, *test)
+    page = comparison_page("<b>", found, environment={}, command="</code>")
+    assert "<script>alert" not in page
+    assert page.count("</code>") == 1
 
 
 # ---------------------------------------------------------------- the command

@@ -108,6 +108,31 @@ def test_large_tables_are_sampled_with_the_seed(monkeypatch):
     assert counts[0] == counts[1] != counts[2]
 
 
+def test_columns_of_every_kind_are_told_in_words():
+    n = 40
+    frame = pl.DataFrame(
+        {
+            "when": pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 2, 9), eager=True),
+            "flag": [i % 2 == 0 for i in range(n)],
+            "same": [7.0] * n,
+            "none": pl.Series([None] * n, dtype=pl.Float64),
+            "far": [np.inf if i == 3 else 1e12 * i for i in range(n)],
+            "words": [f"text {i}" for i in range(n)],
+        }
+    )
+    y = np.arange(n, dtype=float)
+    model = make_pipeline(TableEncoder(), Ridge())
+    with np.errstate(all="raise", under="ignore"):
+        study = examine(model.fit(frame, y), frame, y, train=(frame, y), time_limit=60)
+    told = {column.name: column.words for column in study.data.columns}
+    assert told["when"] == "date; 2020-01-01 to 2020-02-09, median 2020-01-20; none missing"
+    assert told["flag"] == "yes or no; none missing"
+    assert told["same"] == "number; always 7; none missing"
+    assert told["none"] == "number; no value; 40 missing values (100\xa0%)"
+    assert told["far"].endswith("1 missing value (2.5\xa0%)")
+    assert told["words"] == "text; 40 different ones; none missing"
+
+
 @pytest.mark.parametrize("train", [None, "sparse"])
 def test_what_cannot_be_looked_at_says_why(train):
     X, y = IRIS
