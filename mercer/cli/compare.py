@@ -112,7 +112,7 @@ def _fitted(
 ) -> tuple[dict[str, Any], TableProblem]:
     """Fit models to the same rows; return them and the rows that were held out."""
     limits = Limits.of(time_limit=seconds(options.time_limit))
-    effort = EFFORTS[chosen("--effort", options.effort, EFFORTS)]
+    chosen("--effort", options.effort, EFFORTS)
     given = FitOptions(
         data, options.target, test_size=options.test_size, ignore=options.ignore, seed=options.seed
     )
@@ -123,22 +123,29 @@ def _fitted(
     for place, name in enumerate(options.models):
         left = limits.seconds_left()
         share = None if left is None else max(left / (len(options.models) - place), 0.1)
-        with screen.step("fit", f"fitting {name}") as said:
-            hushed = Screen(quiet=True)
-            learner = Learner(
-                learn,
-                kernel=kernel_from_text("rbf"),
-                effort=effort,
-                limits=Limits.of(time_limit=share),
-                seed=options.seed,
-                screen=hushed,
-            )
-            learned = learner.learn(name)
-            said.append(f"{name}: {learned.recipe.words}, {count(learned.n_rows, 'row')}")
-        for note in hushed.notes:
-            screen.note(f"{name}: {note}")
-        models[name] = learned.model
+        models[name] = _learned(name, learn, options, Limits.of(time_limit=share), screen)
     return models, test
+
+
+def _learned(
+    name: str, learn: TableProblem, options: CompareOptions, limits: Limits, screen: Screen
+) -> Any:
+    """Return a model that is tuned and fitted; one line says so, and its notes are passed on."""
+    hushed = Screen(quiet=True)
+    with screen.step("fit", f"fitting {name}") as said:
+        learner = Learner(
+            learn,
+            kernel=kernel_from_text("rbf"),
+            effort=EFFORTS[options.effort],
+            limits=limits,
+            seed=options.seed,
+            screen=hushed,
+        )
+        learned = learner.learn(name)
+        said.append(f"{name}: {learned.recipe.words}, {count(learned.n_rows, 'row')}")
+    for note in hushed.notes:
+        screen.note(f"{name}: {note}")
+    return learned.model
 
 
 # ---------------------------------------------------------------- what is said
