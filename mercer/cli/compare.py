@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mercer._limits import Limits
 from mercer._words import count, fixed
 from mercer.cli.errors import MODEL, USAGE, CommandError
-from mercer.cli.files import digest, read_model, read_with_target, writable
+from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line, writable
 from mercer.cli.fit import FitOptions, read_rows, suits
 from mercer.cli.learn import Learner
 from mercer.cli.options import chosen, kernel_from_text, seconds
 from mercer.cli.problem import TableProblem, as_problem
+from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.recipes import EFFORTS
 from mercer.cli.saved import labels_like
 from mercer.cli.screen import Screen, interval
@@ -93,8 +95,11 @@ def _saved(
     abouts = [manifest.get("about") or {} for _, manifest in read]
     target = options.target or next((a["target"] for a in abouts if a.get("target")), None)
     task = next((a["task"] for a in abouts if a.get("task")), "auto")
-    known = read_with_target(data, target, options.ignore)
-    rows = as_problem(known, task)
+    with said_in_one_line():
+        reading = _as_all_read(read, abouts, data)
+    known = read_with_target(data, target, options.ignore, reading)
+    decimal = (abouts[0].get("reading") or {}).get("target_decimal")
+    rows = as_problem(known, task, decimal)
     for note in rows.notes:
         screen.note(note)
     for path, about in zip(saved, abouts, strict=True):
@@ -105,6 +110,18 @@ def _saved(
     short = len({path.stem for path in saved}) == len(saved)
     names = [path.stem if short else str(path) for path in saved]
     return dict(zip(names, (model for model, _ in read), strict=True)), rows
+
+
+def _as_all_read(
+    read: Sequence[tuple[Any, Any]], abouts: Sequence[dict[str, Any]], data: Path
+) -> ReadOptions:
+    """Return how the first model's file was read, with the columns that are texts for any model."""
+    found = [
+        remembered(AS_FOUND, about, model, data)
+        for (model, _), about in zip(read, abouts, strict=True)
+    ]
+    texts = dict.fromkeys(name for one in found for name in one.text)
+    return replace(found[0], text=tuple(texts))
 
 
 def _fitted(
