@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 import numpy as np
 import pytest
@@ -70,8 +69,7 @@ def test_without_time_a_random_part_is_judged_and_it_says_so():
 def test_a_hurried_study_is_complete_or_says_what_is_missing():
     rows, y = np.tile(X, (10, 1)), np.tile(Y, 10)
     study = examine(MODEL, rows, y, train=(X[::2], Y[::2]), time_limit=1e-6)
-    why = study.left_out["learning curve"]
-    assert re.match(r"the 15 fits of a curve .* that are left", why)
+    assert "no time" in study.left_out["learning curve"]
     assert study.evaluation.n_rows < len(rows)
     assert any("drawn at random" in sentence for sentence in study.sentences)
 
