@@ -20,10 +20,10 @@ help:  ## list the targets
 demo: $(VENV)/.app  ## mercer fit on data that comes with the library: a table, a model, a report
 	@$(BIN)/mercer demo $(ARGS)
 
-test: $(VENV)/.dev  ## run the tests, without the long ones
+test: $(VENV)/.dev  ## run the tests, of long ones and large matrices a sample (minutes)
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
-test-all: $(VENV)/.dev  ## run all tests
+test-all: $(VENV)/.dev  ## run all tests and all cases
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
 
 check: $(VENV)/.dev  ## lint, format, types, architecture, the packages that would be published

@@ -11,10 +11,12 @@ from mercer import optimize as optimize
 from mercer import penalties as penalties
 from mercer import plot as plot
 from mercer import schoenberg as schoenberg
+from mercer._warm import prepare as prepare
 from mercer.bayes import GMM as GMM
 from mercer.bayes import GaussianBayes as GaussianBayes
 from mercer.bayes import em as em
 from mercer.boosting import AdaBoost as AdaBoost
+from mercer.checks import check_table as check_table
 from mercer.distances import check_distance as check_distance
 from mercer.feature_space import feature_distance as feature_distance
 from mercer.feature_space import mean_distance as mean_distance

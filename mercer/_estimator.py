@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     is_classifier,
@@ -27,6 +26,7 @@ from sklearn.utils.validation import (
 
 from mercer._array import as_objects, refuse_text
 from mercer._display import folded_proof
+from mercer._named_parts import NamedParts
 from mercer._sklearn import _check_sample_weight
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
@@ -60,7 +60,7 @@ class Reporting:
         return import_module("mercer.report").write_report(self, path, X, y, **options)
 
 
-class ProvedEstimator(Reporting, BaseEstimator):
+class ProvedEstimator(Reporting, NamedParts):
     """An estimator that keeps the proof of its fit."""
 
     @classmethod
@@ -129,6 +129,7 @@ class KernelEstimator(ProvedEstimator):
     Fitting binds the kernel to the training rows (``kernel_``).
     """
 
+    named_parts = {"kernel": as_kernel}
     kernel: Any
     kernel_: Kernel
 

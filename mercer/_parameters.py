@@ -8,7 +8,6 @@ from inspect import signature
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._sklearn import validate_parameter_constraints
 
@@ -52,8 +51,13 @@ def as_object(
     raise TypeError(f"{what} must be {choices}; got {type(given).__name__}")
 
 
-class ParameterValue(BaseEstimator):
-    """A scikit-learn object that is used as a value: equal if its parameters are equal."""
+class ParameterValue:
+    """An object that is its parameters: equal if they are, printed as what makes it again.
+
+    It has ``get_params`` and ``set_params``, which is all that scikit-learn's ``clone`` and
+    searches ask for. It is no ``BaseEstimator``: the printer of scikit-learn would take an
+    expression of kernels apart.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
@@ -65,8 +69,30 @@ class ParameterValue(BaseEstimator):
 
     @classmethod
     @cache  # kernels are asked often, and reading a signature is slow
-    def _get_param_names(cls) -> list[str]:
-        return super()._get_param_names()
+    def _defaults(cls) -> dict[str, Any]:
+        """Return the parameters in alphabetical order, each with its default."""
+        if cls.__init__ is object.__init__:
+            return {}
+        return {name: p.default for name, p in sorted(signature(cls).parameters.items())}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with ``deep`` also those of parts, as ``part__name``."""
+        params = {name: getattr(self, name) for name in self._defaults()}
+        return {**_parts_of(params), **params} if deep else params
+
+    def set_params(self: Value, **params: Any) -> Value:
+        """Set parameters, also those of parts (``part__name``), and return the object."""
+        for path in sorted(params, key=lambda path: path.count("__")):  # owners before their parts
+            name, _, inner = path.partition("__")
+            part = getattr(self, name, None)
+            if name not in self._defaults() or (inner and not hasattr(part, "set_params")):
+                known = [*self.get_params()]
+                raise ValueError(f"{self!r} has no parameter {path!r}; it has {known}")
+            if inner:
+                part.set_params(**{inner: params[path]})  # type: ignore[union-attr]
+            else:
+                setattr(self, name, params[path])
+        return self
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParameterValue):
@@ -83,19 +109,22 @@ class ParameterValue(BaseEstimator):
         return hash((type(self).__name__, *map(hash, parts)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        defaults = _defaults(type(self))  # type: ignore[arg-type]
+        defaults = self._defaults()
         shown = (
             f"{name}={_literal(value)}"
             for name, value in self.get_params(deep=False).items()
-            if name not in defaults or not _same(value, defaults[name])
+            if not _same(value, defaults[name])
         )
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-@cache
-def _defaults(cls: type) -> dict[str, Any]:
-    parameters = signature(cls).parameters
-    return {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+def _parts_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        f"{name}__{inner}": value
+        for name, part in params.items()
+        if hasattr(part, "get_params") and not isinstance(part, type)
+        for inner, value in part.get_params().items()
+    }
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -21,7 +21,7 @@ SMALLEST, LARGEST = 2**16, 2**28  # bytes; what is smaller is cheap, what is lar
 MOST = 2**29  # bytes kept in all
 
 
-class _Block:
+class _Memory:
     """Memory of so many bytes."""
 
     def __init__(self, nbytes: int):
@@ -29,10 +29,10 @@ class _Block:
         self.interface = self.memory.__array_interface__
 
 
-_free: dict[int, _Block] = {}  # blocks that nobody uses by their identity, the oldest first
+_free: dict[int, _Memory] = {}  # blocks that nobody uses by their identity, the oldest first
 
 
-def _give_back(block: _Block, free: dict[int, _Block] = _free, most: int = MOST) -> None:
+def _give_back(block: _Memory, free: dict[int, _Memory] = _free, most: int = MOST) -> None:
     """Keep a block for the next, and let the oldest go where that is too much."""
     free[id(block)] = block
     kept = list(free.items())
@@ -47,11 +47,11 @@ def _give_back(block: _Block, free: dict[int, _Block] = _free, most: int = MOST)
 class _Lease:
     """The owner of a block for as long as an array refers to it."""
 
-    def __init__(self, block: _Block):
+    def __init__(self, block: _Memory):
         self.block, self.__array_interface__ = block, block.interface
 
     # bound here: the names of a module may be gone when the interpreter ends
-    def __del__(self, give_back: Callable[[_Block], None] = _give_back) -> None:
+    def __del__(self, give_back: Callable[[_Memory], None] = _give_back) -> None:
         give_back(self.block)
 
 
@@ -67,10 +67,10 @@ def scratch(shape: tuple[int, ...], dtype: Any, *, brief: bool = False) -> np.nd
     return np.asarray(lease)[:nbytes].view(dtype).reshape(shape)
 
 
-def _take(nbytes: int, most: int) -> _Block:
+def _take(nbytes: int, most: int) -> _Memory:
     """Return the smallest free block of this size, or a new one."""
     fitting = [b for b in list(_free.values()) if nbytes <= b.nbytes <= most]
     for block in sorted(fitting, key=lambda b: b.nbytes):
         if _free.pop(id(block), None) is not None:  # else another thread was quicker
             return block
-    return _Block(nbytes)
+    return _Memory(nbytes)

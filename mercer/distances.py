@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_array
 
 from mercer._array import largest_size
+from mercer._compiled import compiled
 from mercer._display import CheckReport, Row, yes_no
 from mercer._floats import TINY
 
@@ -164,7 +164,7 @@ def _broken_triangle(D: np.ndarray, tol: float) -> tuple[int, ...] | None:
     return place
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _two_steps(D, x, shortest):
     """Write the least d(x, y) + d(y, z) over all y for each z."""
     n = len(D)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mercer._compiled import compiled
 from mercer._floats import TINY
 
 
@@ -88,7 +88,7 @@ class Figures(NamedTuple):
     n_bounded: int
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _offset(beta, e, lo, hi, eps):
     """Return the mean of e ∓ ε over free points, else the middle, and the worst violation."""
     high, low, total, count = -np.inf, np.inf, 0.0, 0
@@ -110,7 +110,7 @@ def _offset(beta, e, lo, hi, eps):
     return 0.5 * (high + low), violation
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _figures(beta, e, z, lo, hi, eps, b):
     norm2, linear, total, losses, worst, gap = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     box, zero, free, bounded, n_free, n_bounded = 0.0, 0.0, 0.0, 0.0, 0, 0

@@ -19,6 +19,7 @@ from mercer import _sklearn
 PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
+    "_compiled": -1,
     "_display": -1,
     "_docstrings": -1,
     "_floats": -1,
@@ -29,6 +30,7 @@ LEVELS = {
     "_words": 0,
     "result": 0,
     "_limits": 1,
+    "_named_parts": 1,
     "kernels": 1,
     "losses": 1,
     "margin": 1,
@@ -54,9 +56,11 @@ LEVELS = {
     "spectral": 5,
     "tables": 5,
     "assess": 6,
+    "checks": 6,
     "datasets": 6,
     "io": 6,
     "select": 6,
+    "_warm": 7,
     "report": 7,
     "cli": 8,
     "__init__": 9,

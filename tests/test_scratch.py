@@ -61,7 +61,7 @@ def test_shapes_and_types():
 
 def test_no_more_is_kept_than_allowed():
     free = {}
-    blocks = [_scratch._Block(800_000) for _ in range(10)]
+    blocks = [_scratch._Memory(800_000) for _ in range(10)]
     for block in blocks:
         _scratch._give_back(block, free, most=2_000_000)
     assert list(free.values()) == blocks[-2:]

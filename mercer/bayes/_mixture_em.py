@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrtrs
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._compiled import compiled
 from mercer._scratch import scratch
-from mercer.bayes._moments import LOG_2PI, Units
+from mercer.bayes._moments import LOG_2PI, ColumnUnits
 
 BLOCK = 2**17  # numbers in a whitened block: what the nearer caches hold
 THREADED_NUMBERS = 2**19  # whitened in all; with fewer a second thread costs more than it saves
@@ -139,7 +139,7 @@ def _homogeneous(L: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return right
 
 
-def log_joint(X: np.ndarray, units: Units, mixture: Mixture, out: np.ndarray) -> None:
+def log_joint(X: np.ndarray, units: ColumnUnits, mixture: Mixture, out: np.ndarray) -> None:
     """Write log w_c p(x | c) of rows in their own units to out, shape (n, k)."""
     if mixture.diagonal:
         at = (mixture.means, 1.0 / mixture.factors, mixture.log_scales() - units.log_volume)
@@ -152,7 +152,7 @@ def log_joint(X: np.ndarray, units: Units, mixture: Mixture, out: np.ndarray) ->
     out -= units.log_volume
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def log_joint_of_diagonal(X, center, scale, means, slopes, logs, out):
     """Write log w_c p(x_i | c) to out (n, k); means and slopes are in the units of the columns.
 

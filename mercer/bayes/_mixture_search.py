@@ -18,7 +18,7 @@ from mercer.bayes._mixture_em import (
     lifted_factors,
     step_size,
 )
-from mercer.bayes._moments import Units
+from mercer.bayes._moments import ColumnUnits
 from mercer.result import Certificate, Solution, Status
 
 SAME_LIKELIHOOD = 1e-6  # difference of mean log-likelihoods that are the same
@@ -30,7 +30,7 @@ class MixtureTask(NamedTuple):
     """Rows in their units, the family of covariances, and how long EM may go on."""
 
     rows: HomogeneousRows
-    units: Units
+    units: ColumnUnits
     family: CovarianceFamily
     n_init: int
     tol: float

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg import cholesky, solve_triangular
 
 from mercer._array import ranges
+from mercer._compiled import compiled
 from mercer._floats import EPS
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -26,14 +26,14 @@ WINDOWS = 2**20  # numbers in windows that are solved at once
 
 
 # ------------------------------------------------------------------------ units of columns
-class Units(NamedTuple):
+class ColumnUnits(NamedTuple):
     """The centre and the unit of each column."""
 
     center: np.ndarray  # (d,)
     scale: np.ndarray  # (d,), positive
 
     @classmethod
-    def of(cls, X: np.ndarray, weight: np.ndarray, *, common: bool = False) -> Units:
+    def of(cls, X: np.ndarray, weight: np.ndarray, *, common: bool = False) -> ColumnUnits:
         """Return mean and deviation of the columns (1 if constant), or one unit for all."""
         center = weighted_mean(X, weight)
         spread = deviations(np.subtract(X, center, dtype=np.float64), weight, np.abs(center))
@@ -296,7 +296,7 @@ def covariance_of(factor: np.ndarray) -> np.ndarray:
     return half @ half.T
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def squares_of_bands(X, means, scale, bands, out):
     """Write Σ_j y_j² to out (n, C), y_j = Σ_l u_jl z_{j−l} with z = (x − μ_c) / scale.
 

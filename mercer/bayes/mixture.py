@@ -16,7 +16,7 @@ from mercer._estimator import ProvedEstimator, check_weights
 from mercer._sklearn import Interval, StrOptions
 from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
 from mercer.bayes._mixture_search import MixtureTask, best_mixture
-from mercer.bayes._moments import Units
+from mercer.bayes._moments import ColumnUnits
 
 CHUNK = 2**14  # new rows that are answered at once
 POSITIVE = [Interval(Integral, 1, None, closed="left")]
@@ -137,7 +137,7 @@ class GMM(DensityMixin, ProvedEstimator):
         return self
 
     def _task(self, X: np.ndarray, weight: np.ndarray, used: np.ndarray) -> MixtureTask:
-        units = Units.of(X, weight, common=self.covariance == "spherical")
+        units = ColumnUnits.of(X, weight, common=self.covariance == "spherical")
         # in units of a power of two: sums of any weights are numbers, and nothing is rounded
         return MixtureTask(
             HomogeneousRows(units.standard(X), np.ldexp(weight, -np.frexp(weight.max())[1])),
@@ -174,7 +174,7 @@ class GMM(DensityMixin, ProvedEstimator):
             raise ValueError("start serves one number of components; got a list as n_components")
         return [int(k) for k in counts]
 
-    def _given_start(self, units: Units, used: np.ndarray) -> np.ndarray | None:
+    def _given_start(self, units: ColumnUnits, used: np.ndarray) -> np.ndarray | None:
         """Return labels of the rows or means in units, or None."""
         if self.start is None:
             return None
@@ -193,7 +193,7 @@ class GMM(DensityMixin, ProvedEstimator):
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _store(self, mixture: Mixture, units: Units) -> None:
+    def _store(self, mixture: Mixture, units: ColumnUnits) -> None:
         self.center_, self.scale_ = units
         self.weights_ = mixture.weights
         self.means_ = units.center + units.scale * mixture.means
@@ -217,7 +217,7 @@ class GMM(DensityMixin, ProvedEstimator):
         """Return log w_c p(x | c), shape (m, k)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
-        units = Units(self.center_, self.scale_)
+        units = ColumnUnits(self.center_, self.scale_)
         means = (self.means_ - self.center_) / self.scale_
         mixture = Mixture(self.weights_, means, self.factors_, np.zeros(len(means), np.intp))
         values = np.empty((len(X), len(means)))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._compiled import compiled
 
 THREADED_CELLS = 2**20  # cells; from here on threads share the columns
 ROUNDING = 1e-12  # a gain of less is rounding: of equal splits the first one is taken
@@ -105,7 +105,7 @@ def _between(low: Any, high: Any) -> float:
 
 
 # ---------------------------------------------------------------- compiled
-@njit(cache=True, nogil=True)
+@compiled()
 def best_split_of_two(order, ends, signed, first, last, right_share, floor):
     """Return (share, column, place) of the best split of columns first … last − 1, two classes.
 
@@ -125,7 +125,7 @@ def best_split_of_two(order, ends, signed, first, last, right_share, floor):
     return best, column, place
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def purest_split(order, ends, codes, w, n_classes, first, last, floor):
     """Return (purity, column, place) of the split with the largest Σ_c W_c²/W, summed over sides.
 
@@ -160,7 +160,7 @@ def purest_split(order, ends, codes, w, n_classes, first, last, floor):
     return best, column, place
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def weigh_again(x, threshold, left, right, codes, w, rate, n_classes, smallest):
     """Return the error ε and the weight α of a stump; w ← w exp(α 1[wrong]), with sum one."""
     total = wrong = 0.0
@@ -179,7 +179,7 @@ def weigh_again(x, threshold, left, right, codes, w, rate, n_classes, smallest):
     return error, alpha
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_votes(X, columns, thresholds, sides, alpha, votes):
     """Add to votes (n, k) what stumps say of the rows: α for one class each."""
     for i in range(X.shape[0]):

@@ -131,6 +131,16 @@ def fit(
     decimal: Decimal = None,
     sheet: Sheet = None,
     kind: Kind = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Rows with one value of it stay together.", metavar="COLUMN"),
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Hold out the latest rows by it.", metavar="COLUMN")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at a leak: exit code 5, nothing is written.")
+    ] = False,
     effort: Annotated[
         str,
         typer.Option(help="quick, standard or thorough: how much is tried, the same everywhere."),
@@ -160,12 +170,13 @@ def fit(
     """Learn to predict a column: tune, fit, test on held-out rows, write a model and a report."""
     stem = data.name.split(".")[0]
     given = (data, target, task, model, kernel, test_size, test, tuple(ignore or ()))
+    by = (group, time, strict)
     save = None if no_save else save or Path(f"{stem}.mercer")
     report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     more = (effort, time_limit, memory, seed, save, report, reading, script)
-    options = command.FitOptions(*given, *more)
+    options = command.FitOptions(*given, *by, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 
 
@@ -317,6 +328,12 @@ def check_kernel(
 ) -> None:
     """Check that a function is a kernel on a sample; exit code 1 if it is not."""
     _run(_command("kernels").check, kernel, data, seed, screen=_screen(False, json))
+
+
+@app.command()
+def prepare(json: Json = False, quiet: Quiet = False) -> None:
+    """Compile ahead of the first fit what the usual ones need; say where it is kept."""
+    _run(_command("prepare").prepare, screen=_screen(quiet, json))
 
 
 @app.command()

@@ -133,7 +133,13 @@ def _fitted(
     given = FitOptions(
         data, options.target, test_size=options.test_size, ignore=options.ignore, seed=options.seed
     )
-    learn, test = read_rows(given, screen)
+    parts = read_rows(given, screen)
+    if parts.folds is not None:
+        raise CommandError(
+            f"{count(len(parts.learn), 'row')} are too few to hold some out and compare models by "
+            f"them: get more rows"
+        )
+    learn, test = parts.learn, parts.test
     for name in options.models:
         suits(name, learn)
     models = {}

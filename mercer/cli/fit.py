@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from mercer._limits import Limits
+from mercer._warm import prepare
 from mercer._words import count, fixed, short
+from mercer.checks import open_leaks
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import digest, read_with_target, said_in_one_line, writable
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, kernel_from_text, seconds
-from mercer.cli.problem import TableProblem, as_problem, learnable, split
+from mercer.cli.parts import Parts, SplitOptions, parted, with_order
+from mercer.cli.problem import TableProblem, as_problem, learnable
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
@@ -48,6 +51,9 @@ class FitOptions:
     test_size: float = 0.2
     test: Path | None = None
     ignore: tuple[str, ...] = ()
+    group: str | None = None
+    time: str | None = None
+    strict: bool = False
     effort: str = "standard"
     time_limit: str = "10m"
     memory: str | None = None
@@ -68,19 +74,21 @@ def fit(options: FitOptions, screen: Screen) -> int:
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
     script_to = writable(options.script, "--script")
+    prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)
-    learn, test = read_rows(options, screen)
+    parts = read_rows(options, screen)
+    learn, test = parts.learn, parts.test
     suits(options.model, learn)
     given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
-    study, ended = _examined(learned, learn, test, screen, limits, needed_again(options))
+    study, ended = _examined(learned, parts, screen, limits, options.seed, needed_again(options))
     about = _about(options, learn, test, learned, study, screen)
     _write(learned, study, about, save_to, report_to)  # before anything is printed
     if script_to is not None:
         write_text(script_to, _script(options, learn, test, learned, study))
     show(study, learned.name, learn.target, screen)
-    screen.say("proof", study.proof.sentence)
+    screen.say("optimiser", study.proof.sentence)
     _say_where(save_to, report_to, screen)
     if script_to is not None:
         screen.say("script", f"{script_to}  (python {shlex.quote(str(script_to))})")
@@ -88,24 +96,28 @@ def fit(options: FitOptions, screen: Screen) -> int:
     return INTERRUPTED if learned.interrupted or ended else 0
 
 
-def read_rows(options: FitOptions, screen: Screen) -> tuple[TableProblem, TableProblem]:
+def read_rows(options: FitOptions, screen: Screen) -> Parts:
     """Return what to learn from and what to test with."""
+    by = SplitOptions(
+        options.test_size, options.seed, options.group, options.time, options.ignore, options.strict
+    )
     with screen.step("read", f"reading {options.data.name}") as said:
-        data = read_with_target(options.data, options.target, options.ignore, options.reading)
+        wanted = (options.data, options.target, by.features_to_ignore, options.reading)
+        data = read_with_target(*wanted)
         options.reading.check_kinds(data.feature_names, data.target)
-        problem = learnable(as_problem(data, options.task))
-        problem = replace(problem, kinds=options.reading.kinds)
+        problem = replace(learnable(as_problem(data, options.task)), kinds=options.reading.kinds)
+        problem = with_order(problem, by)
         size = f"{count(data.X.shape[0], 'row')}, {count(len(data.feature_names), 'column')}"
         said.append(f"{options.data.name}: {size}")
     screen.say("target", problem.about)
     for note in problem.notes:
         screen.note(note)
-    if options.test is None:
-        learn, test = split(problem, options.test_size, options.seed)
-    else:
-        learn, test = problem, _test_rows(options, problem)
-    screen.say("split", f"{count(len(learn), 'row')} to learn from, {len(test):,} held out")
-    return learn, test
+    parts = parted(problem, None if options.test is None else _test_rows(options, problem), by)
+    for finding in parts.findings:
+        if finding.severity != "note":
+            screen.found(finding)
+    screen.say("split", parts.about)
+    return parts
 
 
 def _test_rows(options: FitOptions, problem: TableProblem) -> TableProblem:
@@ -140,13 +152,14 @@ def suits(model: str, problem: TableProblem) -> None:
 
 def _examined(
     learned: Learned,
-    learn: TableProblem,
-    test: TableProblem,
+    parts: Parts,
     screen: Screen,
     limits: Limits,
+    seed: int,
     repeat: Mapping[str, str],
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
+    learn, test = parts.learn, parts.test
     given: dict[str, Any] = {
         "search": learned.search,
         "title": f"Predicting {test.target}: {learned.recipe.words}",
@@ -154,11 +167,16 @@ def _examined(
         "command": "mercer " + shlex.join(sys.argv[1:]),
         "repeat": repeat,
         "words": (*learned.words, *screen.notes),
+        "findings": parts.findings,
+        "folds": parts.folds,
+        "cv": learn.splitter(seed),
+        "groups": learn.groups,
     }
     with screen.step("test", "looking at the held-out rows") as said:
         study, ended = _looked_at(learned, learn, test, limits, given)
         part = f"{study.evaluation.n_rows:,} of " if study.evaluation.n_rows < len(test) else ""
-        said.append(f"on {part}{count(len(test), 'held-out row')}:")
+        rows = "row" if parts.folds else "held-out row"
+        said.append(f"on {part}{count(len(test), rows)}:")
     return study, ended
 
 
@@ -205,6 +223,8 @@ def _about(
         "learned_rows": learned.n_rows,
         "test_rows": int(study.evaluation.n_rows),
         "scores": estimates(study),
+        "findings": [asdict(finding) for finding in study.findings],
+        "cross_validated_folds": study.n_folds,
         "proof": {"sentence": study.proof.sentence, "ok": study.proof.ok},
         "cut_by_time_limit": list(learned.cut),
         "notes": list(screen.notes),
@@ -249,6 +269,7 @@ def _script(
     options: FitOptions, learn: TableProblem, test: TableProblem, learned: Learned, study: Study
 ) -> str:
     """Return the Python that repeats it."""
+    left_out = options.ignore or options.group or options.time
     return script(
         learn,
         test,
@@ -256,7 +277,7 @@ def _script(
         data=options.data,
         target=options.target,
         test_file=options.test,
-        ignore=options.ignore,
+        columns=(_names(learn.X) or None) if left_out else None,
         reading=options.reading.for_file(),
         seed=options.seed,
         command=study.command,
@@ -283,6 +304,8 @@ def estimates(study: Study) -> dict[str, dict[str, Any]]:
 
 def show(study: Study, model: str, target: str, screen: Screen) -> None:
     """Print the table of scores, and in a sentence whether the model was worth its trouble."""
+    for leak in open_leaks(study.findings):
+        screen.found(leak)
     by_whom = estimates(study)
     own = by_whom.pop("model")
     screen.table(

@@ -179,9 +179,12 @@ class Learner:
             "memory": self.memory,
             "progress": self.screen.bar,
         }
+        splitter = self.problem.splitter(self.seed)
+        how |= {} if splitter is None else {"cv": splitter}
         if recipe.grid is None:
-            return tune(estimator, Z, self.problem.y, **how)
-        return KernelSearchCV(estimator, dict(recipe.grid), **how).fit(Z, self.problem.y)
+            return tune(estimator, Z, self.problem.y, groups=self.problem.groups, **how)
+        search = KernelSearchCV(estimator, dict(recipe.grid), **how)
+        return search.fit(Z, self.problem.y, groups=self.problem.groups)
 
     def _was_cut(self, what: str) -> None:
         """Say what the time limit has ended, and what to do about it."""
@@ -292,7 +295,4 @@ def _fitted(estimator: Any, n: int) -> str:
     said = [count(n, "row")]
     if hasattr(estimator, "support_"):
         said.append(count(len(estimator.support_), "support vector"))
-    certificate = getattr(estimator, "certificate_", None)
-    if certificate is not None:
-        said.append("proved optimal" if certificate.ok else "not proved optimal")
     return ", ".join(said)

@@ -11,6 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from mercer._sklearn import _safe_indexing
 from mercer._words import called, count, percent, short_number
+from mercer.checks import GroupFolds, TimeFolds
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
 from mercer.tables.columns import Column, from_objects
@@ -39,6 +40,8 @@ class TableProblem:
     kinds: Mapping[str, str] = field(default_factory=dict)  # of columns, as asked for
     decimal: str | None = None  # the sign in targets that came as texts
     came_as_text: bool = False
+    groups: np.ndarray | None = None  # rows of one group stay on one side of a split
+    times: np.ndarray | None = None  # the rows are in their order
 
     def __len__(self) -> int:
         return len(self.y)
@@ -46,7 +49,12 @@ class TableProblem:
     def take(self, rows: np.ndarray) -> TableProblem:
         """Return some of the rows."""
         return replace(
-            self, X=_safe_indexing(self.X, rows), y=self.y[rows], numbers=self.numbers[rows]
+            self,
+            X=_safe_indexing(self.X, rows),
+            y=self.y[rows],
+            numbers=self.numbers[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            times=None if self.times is None else self.times[rows],
         )
 
     def with_targets(self, y: np.ndarray) -> TableProblem:
@@ -57,6 +65,18 @@ class TableProblem:
     def written(self) -> dict[str, Any]:
         """How the targets of other files are to be read."""
         return {"target_text": [self.target] * self.came_as_text, "target_decimal": self.decimal}
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the rows are in the order of time."""
+        return self.times is not None
+
+    def splitter(self, seed: int) -> Any:
+        """Return the folds that keep to groups or time; None if any folds will do."""
+        classes = self.task == "classify"
+        if self.in_time:
+            return TimeFolds(classes=classes)
+        return None if self.groups is None else GroupFolds(classes=classes, seed=seed)
 
     @property
     def about(self) -> str:
@@ -203,8 +223,8 @@ def _without_rare(problem: TableProblem, rare: np.ndarray) -> TableProblem:
     return replace(kept, notes=(*kept.notes, note))
 
 
-def split(problem: TableProblem, share: float, seed: int) -> tuple[TableProblem, TableProblem]:
-    """Return rows to learn from and rows to be tested with, every class in both."""
+def split(problem: TableProblem, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return random rows to learn from and rows to be tested with, every class in both."""
     n = len(problem)
     rows = np.arange(n)
     labels = problem.y if problem.task == "classify" else None
@@ -215,4 +235,4 @@ def split(problem: TableProblem, share: float, seed: int) -> tuple[TableProblem,
             f"{', or lower --test-size' if share > 0.3 else ''}"
         )
     learn, test = train_test_split(rows, test_size=held_out, random_state=seed, stratify=labels)
-    return problem.take(np.sort(learn)), problem.take(np.sort(test))
+    return np.sort(learn), np.sort(test)

@@ -132,7 +132,7 @@ def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if estimate:
             yield name, _score(estimate)
     if about.get("proof"):
-        yield "proof", about["proof"]["sentence"]
+        yield "optimiser", about["proof"]["sentence"]
     for name, text in (about.get("repeat") or {}).items():
         if name.startswith("SHA-256"):
             yield "data", f"{name}: {text}"

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from mercer._display import printable
 from mercer._words import duration, fixed
+from mercer.checks import Finding
 from mercer.cli.streams import Lasting, write_data
 
 NAME = 10  # columns for the name of a step
@@ -67,6 +68,12 @@ class Screen:
                 yield
         finally:
             self._turning = False
+
+    def found(self, finding: Finding) -> None:
+        """Say what is odd about the rows: how bad it is, what it is, and what to do."""
+        color = {"leak": "bold red", "warning": "yellow"}.get(finding.severity, "cyan")
+        name, color = ("mended", "yellow") if finding.mended else (finding.severity, color)
+        self._print(name, color, str(finding), self.console)
 
     @contextmanager
     def noting(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -33,7 +33,7 @@ def script(
     data: Path,
     target: str | None,
     test_file: Path | None,
-    ignore: tuple[str, ...],
+    columns: Sequence[str] | None,
     reading: Mapping[str, Any],
     seed: int,
     command: str,
@@ -42,7 +42,7 @@ def script(
     """Return a program that reads the same rows, fits the same model and prints its scores."""
     names = Imports()
     given = ", ".join(f"{k}={v!r}" for k, v in {"target": target, **reading}.items() if v)
-    file = File(given, ignore, learn)
+    file = File(given, columns, learn)
     body = [
         *file.read(data, names),
         *(
@@ -132,17 +132,17 @@ def _same(value: Any, other: Any) -> bool:
 # ---------------------------------------------------------------- the parts of the program
 @dataclass(frozen=True)
 class File:
-    """How a file is read: options of `load_file`, columns to leave out, the problem it is."""
+    """How a file is read: options of `load_file`, columns (None: all), the problem it is."""
 
     options: str
-    ignore: tuple[str, ...]
+    columns: Sequence[str] | None
     problem: TableProblem
 
     def read(self, path: Path, names: Imports) -> Lines:
         """Yield how a file becomes rows and targets."""
         yield f"data = load_file({str(path)!r}, {self.options})"
-        left_out = f".drop({list(self.ignore)!r})" if self.ignore else ""
-        yield f"X, y = data.X{left_out}, np.asarray(data.y)"
+        chosen = "" if self.columns is None else f".select({list(self.columns)!r})"
+        yield f"X, y = data.X{chosen}, np.asarray(data.y)"
         if self.problem.decimal is not None:  # numbers such as 1.234,50 €
             names.add("mercer.tables.columns", "from_objects")
             names.add("mercer.tables.readings", "number_reading")
@@ -177,34 +177,49 @@ def _taken(part: str, rows: str) -> Lines:
 
 def _split(learn: TableProblem, test: TableProblem, seed: int, names: Imports) -> Lines:
     """Yield how rows are held out: by scikit-learn if that is how it was done, else by number."""
-    used = np.sort(np.concatenate([learn.numbers, test.numbers])) - 1
     yield ""
-    yield from _rows("used", used)
+    if np.isin(test.numbers, learn.numbers).any():
+        yield from _all_of_them(learn)
+        return
+    used = np.sort(np.concatenate([learn.numbers, test.numbers])) - 1
     labels = None
     if learn.task == "classify":
         labels = np.empty(used.max() + 1, learn.y.dtype)
         labels[learn.numbers - 1], labels[test.numbers - 1] = learn.y, test.y
         labels = labels[used]
-    if _is_plain_split(used, labels, test, seed):
+    if _is_plain_split(used, labels, learn, test, seed):
+        yield from _rows("used", used)
         names.add("sklearn.model_selection", "train_test_split")
         stratify = ", stratify=[y_of(v) for v in y[used]]" if labels is not None else ""
         yield "train, test = (np.sort(part) for part in train_test_split("
         yield f"    used, test_size={len(test)}, random_state={seed}{stratify}))"
     else:
+        yield from _rows("train", learn.numbers - 1)
         yield from _rows("test", test.numbers - 1)
-        yield "train = np.setdiff1d(used, test)"
     yield from _taken("train", "train")
     yield from _taken("test", "test")
 
 
+def _all_of_them(learn: TableProblem) -> Lines:
+    """Yield rows of which none are held out: the command has scored them by cross-validation."""
+    yield from _rows("train", learn.numbers - 1)
+    yield from _taken("train", "train")
+    yield "X_test, y_test = X_train, y_train  # too few to hold some out: these have been seen"
+
+
 def _is_plain_split(
-    used: np.ndarray, labels: np.ndarray | None, test: TableProblem, seed: int
+    used: np.ndarray,
+    labels: np.ndarray | None,
+    learn: TableProblem,
+    test: TableProblem,
+    seed: int,
 ) -> bool:
     try:
-        found = train_test_split(used, test_size=len(test), random_state=seed, stratify=labels)[1]
+        found = train_test_split(used, test_size=len(test), random_state=seed, stratify=labels)
     except ValueError:  # too few rows of a class to be drawn from each
         return False
-    return bool(np.array_equal(np.sort(found), np.sort(test.numbers - 1)))
+    pairs = zip(found, (learn, test), strict=True)
+    return all(np.array_equal(np.sort(rows), part.numbers - 1) for rows, part in pairs)
 
 
 def _held_out(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._compiled import compiled
 from mercer._scratch import scratch
 from mercer.gram.base import Gram
 
@@ -17,7 +17,7 @@ MAX_RUNS = 64  # more runs of consecutive columns than this are gathered instead
 SERIAL = 2**20  # fewer values are not worth a second thread
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _add_rows(values, rows, weights, start, out):
     for r in range(len(rows)):
         row = values[rows[r], start : start + len(out)]
@@ -51,7 +51,7 @@ def combine_rows(
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _gather(values, rows, columns, places, out):
     for r in range(out.shape[0]):
         row = values[rows[r]]

@@ -7,9 +7,9 @@ with their attributes than compute. That leaves out all that opens files, unpick
 or runs a function that an attribute names by its text.
 
 - Classes of mercer are not listed one by one. All classes of the folders below that are
-  estimators, kernels, losses, penalties or norms (`BaseEstimator`, `Norm`), or plain values (data
-  classes, named tuples, enums), may be in a file. Folders that read and write files or talk to
-  people (``io``, ``datasets``, ``cli``, ``report``, ``plot``) are not among them.
+  estimators, kernels, losses, penalties or norms (`BaseEstimator`, `ParameterValue`, `Norm`), or
+  plain values (data classes, named tuples, enums), may be in a file. Folders that read and write
+  files or talk to people (``io``, ``datasets``, ``cli``, ``report``, ``plot``) are not among them.
 - Classes of scikit-learn are those that stand before or around a kernel machine and whose fitted
   state is arrays, numbers and texts.
 - Functions are those that such classes take by name: scores, tests of columns, and elementwise
@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer._parameters import ParameterValue
 from mercer.norms import Norm
 
 
@@ -53,7 +54,7 @@ MERCER = (
 PLAIN_VALUES = {"Gaussian", "JointTable", "NormalInverseWishart"}
 """Classes of mercer that are values although they have no base class that says so."""
 
-BASES = (BaseEstimator, Norm)
+BASES = (BaseEstimator, ParameterValue, Norm)
 """What a class of the user's own must derive from to be saved."""
 
 SCIKIT_LEARN = {

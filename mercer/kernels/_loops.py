@@ -10,15 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from mercer._compiled import compiled, compiled_part
 
 _REORDER = {"reassoc", "contract", "nsz"}
 FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
 LANES = 16  # rows that share one pass over the other operand's non-zeros
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled(fastmath=_REORDER)
 def distances_from_inner(G, xx, yy, cancelled):
     """Turn inner products into ‖x‖² + ‖y‖² − 2x·y in place; count per row what cancelled.
 
@@ -36,7 +38,7 @@ def distances_from_inner(G, xx, yy, cancelled):
         cancelled[i] = count
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled(fastmath=_REORDER)
 def refine_dense(D, xx, yy, X, Y, cancelled):
     """Recompute the cancelled squared distances from the differences."""
     few = D.dtype.type(FEW)
@@ -52,7 +54,7 @@ def refine_dense(D, xx, yy, X, Y, cancelled):
                 D[i, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _sparse_distance(xi, xv, yi, yv, squared):
     """Return Σ|x_k − y_k| or Σ(x_k − y_k)² of two sparse rows by merging their sorted indices."""
     total = xv.dtype.type(0)
@@ -72,7 +74,7 @@ def _sparse_distance(xi, xv, yi, yv, squared):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
     """Recompute the cancelled squared distances between CSR rows from the differences."""
     few = D.dtype.type(FEW)
@@ -86,7 +88,7 @@ def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
                 D[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], True)
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled(fastmath=_REORDER)
 def l1_dense(X, Y, out):
     """Write Σ|x_k − y_k| for all pairs of dense rows."""
     for i in range(X.shape[0]):
@@ -97,7 +99,7 @@ def l1_dense(X, Y, out):
             out[i, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def l1_sparse(xp, xi, xv, yp, yi, yv, out):
     """Write Σ|x_k − y_k| for all pairs of CSR rows."""
     for i in range(out.shape[0]):
@@ -107,7 +109,7 @@ def l1_sparse(xp, xi, xv, yp, yi, yv, out):
             out[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], False)
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _spread(i0, lanes, p, indices, values, place, panel):
     """Write a few CSR rows as columns of a panel that holds only the columns they use."""
     used = 0
@@ -120,7 +122,7 @@ def _spread(i0, lanes, p, indices, values, place, panel):
             panel[place[indices[a]], lane] = values[a]
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled(fastmath=_REORDER)
 def inner_sparse(xp, xi, xv, yp, yi, yv, n_columns, out):
     """Write x·y for all pairs of CSR rows: 16 rows of X are spread out, Y is read once for all."""
     widest = 0
@@ -159,7 +161,7 @@ def _power_of_two(typingctx: Any, x: Any) -> Any:
     return types.float32(types.float32), generate
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
+@compiled(fastmath={"contract", "nsz"}, error_model="numpy")
 def scaled_exp(values, scale):
     """Replace float32 values v by exp(scale · v) for scale · v ≤ 0, to one unit in the last place.
 

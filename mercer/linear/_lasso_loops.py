@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mercer._compiled import compiled, compiled_part
 from mercer.optimize._loops import shrunk
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sweeps(
     G: np.ndarray,
     q: np.ndarray,
@@ -49,7 +49,7 @@ def sweeps(
     return done, False
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def relative_gap(q: np.ndarray, w: np.ndarray, b: np.ndarray, yy: float, lam: float) -> float:
     """Return the duality gap relative to ½y·y, from r·y = y·y − b·w and r·r = r·y − q·w."""
     ry, qw, l1, steepest = yy, 0.0, 0.0, 0.0
@@ -64,7 +64,7 @@ def relative_gap(q: np.ndarray, w: np.ndarray, b: np.ndarray, yy: float, lam: fl
     return gap / max(0.5 * yy, 1e-300)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled_part(inline="always")
 def _update(G: np.ndarray, q: np.ndarray, w: np.ndarray, lam: float, j: int) -> float:
     """Minimise over one coordinate; return about how much the objective falls."""
     curve = G[j, j]
@@ -83,7 +83,7 @@ def _update(G: np.ndarray, q: np.ndarray, w: np.ndarray, lam: float, j: int) -> 
     return 0.5 * curve * change * change
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def residual_sweep(
     columns: np.ndarray,
     norms: np.ndarray,

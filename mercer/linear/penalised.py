@@ -89,7 +89,7 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
     """
 
     accepts_sparse = True
-
+    named_parts = {"penalty": as_penalty}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "penalty": [str, Penalty],
         "fit_intercept": ["boolean"],

@@ -93,6 +93,7 @@ class KernelMachine(RiskEstimator):
         **RiskEstimator._parameter_constraints,
         "loss": [str, Loss],
     }
+    named_parts = {**RiskEstimator.named_parts, "loss": as_loss}
 
     def __init__(
         self,

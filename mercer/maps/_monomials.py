@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+
+from mercer._compiled import compiled
 
 
 class Tree(NamedTuple):
@@ -101,7 +102,7 @@ def level_weights(degree: int, bias: float) -> np.ndarray:
     return np.array([np.sqrt(float(bias) ** (degree - q)) for q in range(degree + 1)])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill_dense(
     X: Any,
     last: Any,
@@ -140,7 +141,7 @@ def _fill_dense(
                 out[i, 0] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_sparse(indptr: Any, degree: int, lowest: int, counts: Any) -> None:
     """Write how many monomials of ``lowest`` to ``degree`` factors each row of nonzeros has."""
     for i in range(len(counts)):
@@ -153,7 +154,7 @@ def count_sparse(indptr: Any, degree: int, lowest: int, counts: Any) -> None:
         counts[i] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_sparse(
     indptr: Any,
     indices: Any,

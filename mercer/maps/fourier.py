@@ -153,7 +153,7 @@ def _accepted(kernel: Any) -> Kernel:
 # ---------------------------------------------------------------- frequencies (Bochner's theorem)
 def draw_frequencies(kernel: Kernel, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
     """Return W of shape (h, d) with E cos(w·(x − y)) = k(x, y) for each row w."""
-    return DRAWS[type(kernel)](float(kernel.gamma), h, d, orthogonal, random)
+    return DRAWS[type(kernel)](float(kernel.get_params()["gamma"]), h, d, orthogonal, random)
 
 
 def _rbf(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:

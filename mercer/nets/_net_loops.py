@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from mercer._compiled import compiled
 
 
 # ---------------------------------------------------------------- losses and their slopes
-@njit(cache=True, nogil=True)
+@compiled()
 def softmax_loss(G, codes, w, share):
     """Return Σ wᵢ [log Σ_c exp(g_ic) − g_iy]; G becomes share · its slopes, w (p − y)."""
     total = 0.0
@@ -31,7 +32,7 @@ def softmax_loss(G, codes, w, share):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def squared_loss(G, T, w, share):
     """Return Σ wᵢ ½ ‖gᵢ − tᵢ‖²; G becomes share · its slopes, w (g − t)."""
     total = 0.0
@@ -46,7 +47,7 @@ def squared_loss(G, T, w, share):
 
 
 # ---------------------------------------------------------------- activations
-@njit(cache=True, nogil=True)
+@compiled()
 def rectify(Z, b):
     """Z ← max(Z + b, 0)."""
     zero = Z.dtype.type(0)
@@ -56,7 +57,7 @@ def rectify(Z, b):
             Z[i, j] = z if z > zero else zero
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def rectify_slope(D, H):
     """D ← D where H > 0, else 0."""
     d, h = D.ravel(), H.ravel()
@@ -65,7 +66,7 @@ def rectify_slope(D, H):
         d[i] = d[i] if h[i] > zero else zero
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def tanh_slope(D, H):
     """D ← D (1 − H²)."""
     d, h = D.ravel(), H.ravel()
@@ -74,7 +75,7 @@ def tanh_slope(D, H):
         d[i] *= one - h[i] * h[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sigmoid_slope(D, H):
     """D ← D H (1 − H)."""
     d, h = D.ravel(), H.ravel()
@@ -84,7 +85,7 @@ def sigmoid_slope(D, H):
 
 
 # ---------------------------------------------------------------- steps
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def adam_step(theta, g, m, v, mean, n_weights, lam, rate, t):
     """One step of Adam on all parameters; ``mean`` adds up the gradients of an epoch."""
     one, b1, b2 = theta.dtype.type(1), theta.dtype.type(0.9), theta.dtype.type(0.999)
@@ -100,7 +101,7 @@ def adam_step(theta, g, m, v, mean, n_weights, lam, rate, t):
         theta[i] -= step * m[i] / (np.sqrt(v[i]) + eps)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def momentum_step(theta, g, m, mean, n_weights, lam, rate, momentum):
     """One step of gradient descent with Nesterov's momentum."""
     decay, eta = theta.dtype.type(lam), theta.dtype.type(rate)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from mercer._compiled import compiled, compiled_part
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled_part(inline="always")
 def shrunk(z, l1, curve):
     """Return the x that minimises ½ curve x² − zx + l1 |x|."""
     if z > l1:
@@ -17,7 +18,7 @@ def shrunk(z, l1, curve):
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sweeps(Q, s, x, l1, lower, upper, n_sweeps, enough):
     """Minimise over one coordinate after the other, in place; s = Qx + b is kept up to date.
 
@@ -41,7 +42,7 @@ def sweeps(Q, s, x, l1, lower, upper, n_sweeps, enough):
     return n_sweeps
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def two_loops(S, Y, rho, newest, count, g):
     """Return −Bg for the inverse Hessian B that ``count`` pairs of rows s, y with 1/sᵀy define.
 

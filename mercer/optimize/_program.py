@@ -161,7 +161,7 @@ CORE = _core()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramRun:
     """Where a run stands: a point (None if there is none), multipliers, and why it ended.
 
     The status is OPTIMAL, a limit, INTERRUPTED, or INACCURATE for all else.
@@ -184,8 +184,8 @@ class Highs:
     core: Any = CORE
 
     def __call__(
-        self, program: Program, watch: Callable[[Outcome], None] = lambda outcome: None
-    ) -> Outcome:
+        self, program: Program, watch: Callable[[ProgramRun], None] = lambda outcome: None
+    ) -> ProgramRun:
         """Solve a program; ``watch`` is called at the end of each stage but the last."""
         if self.core is None:
             return self._in_one(program)
@@ -200,7 +200,7 @@ class Highs:
             watch(outcome)
             limit *= STAGE_GROWTH
 
-    def _in_one(self, p: Program) -> Outcome:
+    def _in_one(self, p: Program) -> ProgramRun:
         most = self.limits.max_iter
         given = {
             "maxiter": most if most >= 0 else None,
@@ -217,7 +217,7 @@ class Highs:
         rows = [getattr(found, name).marginals for name in ("ineqlin", "eqlin")]
         duals = np.concatenate([[] if v is None else v for v in rows])
         status = _reason(str(found.message)) if found.status else Status.OPTIMAL
-        return Outcome(found.x, _signed(duals, p), status, int(found.nit), str(found.message))
+        return ProgramRun(found.x, _signed(duals, p), status, int(found.nit), str(found.message))
 
 
 class _Stages:
@@ -225,7 +225,7 @@ class _Stages:
 
     def __init__(self, program: Program, limits: Limits):
         self.program, self.limits, self.iterations = program, limits, 0
-        self.nothing = Outcome(None, _signed((), program), Status.INACCURATE, 0, "not started")
+        self.nothing = ProgramRun(None, _signed((), program), Status.INACCURATE, 0, "not started")
         self.highs = CORE._Highs()
         self.highs.setOptionValue("output_flag", False)
         self.loaded = self.highs.passModel(_model(program)) != CORE.HighsStatus.kError
@@ -245,7 +245,7 @@ class _Stages:
         """Return why to stop now; HiGHS counts its steps itself."""
         return self.limits.stopped(-1)
 
-    def stage(self, limit: int) -> Outcome:
+    def stage(self, limit: int) -> ProgramRun:
         """Go on for some iterations at most."""
         if not self.loaded:
             return self.nothing
@@ -259,7 +259,7 @@ class _Stages:
             self.limits.interrupt()
         return self._outcome()
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> ProgramRun:
         highs, info = self.highs, self.highs.getInfo()
         self.iterations += max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)
         message = highs.modelStatusToString(highs.getModelStatus())
@@ -268,7 +268,7 @@ class _Stages:
         known = status is not Status.INACCURATE and solution.value_valid
         x = np.array(solution.col_value) if known else None
         duals = solution.row_dual if known and solution.dual_valid else ()
-        return Outcome(x, _signed(duals, self.program), status, self.iterations, message)
+        return ProgramRun(x, _signed(duals, self.program), status, self.iterations, message)
 
     def _status(self, message: str) -> Status:
         if message == "Optimal":

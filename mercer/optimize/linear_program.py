@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.optimize._program import Highs, Outcome, Program
+from mercer.optimize._program import Highs, Program, ProgramRun
 from mercer.optimize._run import checked_limits
 from mercer.optimize.problem import Multipliers
 from mercer.result import Certificate, Solution, Status
@@ -105,9 +105,9 @@ class _Trace:
 
     def __post_init__(self) -> None:
         nothing = Multipliers(np.zeros(len(self.program.b)), np.zeros(len(self.program.e)))
-        self.add(Outcome(None, nothing, Status.MAX_ITER, 0, "not started"))
+        self.add(ProgramRun(None, nothing, Status.MAX_ITER, 0, "not started"))
 
-    def add(self, found: Outcome) -> None:
+    def add(self, found: ProgramRun) -> None:
         """Note where a stage ended; without a point, where x is nearest to 0."""
         x = self.program.anywhere() if found.x is None else found.x
         proof = self.program.prove(x, found.multipliers, self.tol)
@@ -152,7 +152,7 @@ def _infeasible(program: Program, solve: Highs, tol: float) -> Solution | None:
     return _outcome(x, Status.INFEASIBLE, proof, multipliers)
 
 
-def _unbounded(program: Program, solve: Highs, tol: float, found: Outcome) -> Solution:
+def _unbounded(program: Program, solve: Highs, tol: float, found: ProgramRun) -> Solution:
     """Return a point and a ray along which the costs fall without end."""
     inside, ray = solve(program.without_costs()), solve(program.cone())
     x = program.anywhere() if inside.x is None else inside.x

@@ -84,7 +84,7 @@ def legend(ax: Any, *handles: Any, **options: Any) -> None:
     ax.legend(*handles, **{"frameon": False, "labelcolor": INK, **options})
 
 
-class Scale(NamedTuple):
+class ValueScale(NamedTuple):
     """The distinct values of a parameter, in order, and where they stand on an axis."""
 
     values: tuple[Any, ...]
@@ -92,7 +92,7 @@ class Scale(NamedTuple):
     kind: str  # "linear", "log" or "category"
 
     @classmethod
-    def of(cls, values: tuple[Any, ...]) -> Scale:
+    def of(cls, values: tuple[Any, ...]) -> ValueScale:
         """Place numbers by size, other values (kernels, names) side by side."""
         if not all(map(is_number, values)):
             return cls(values, np.arange(len(values), dtype=float), "category")

@@ -11,7 +11,7 @@ from sklearn import model_selection
 
 from mercer.cv_results import Axis
 from mercer.cv_results import score_name as name_of_score
-from mercer.plot._axes import BLUE, ORANGE, Scale, axes_for, band, clean, legend, name_of, ring
+from mercer.plot._axes import BLUE, ORANGE, ValueScale, axes_for, band, clean, legend, name_of, ring
 from mercer.plot._display import Display, documented
 from mercer.plot.records import LearningCurve
 
@@ -73,7 +73,7 @@ def validation_curve(
     axis = Axis.of(parameter, values)
     if len(axis.values) != len(values):
         raise ValueError(f"values must be distinct; got {values!r}")
-    scale, order = Scale.of(axis.values), np.argsort(axis.places)
+    scale, order = ValueScale.of(axis.values), np.argsort(axis.places)
     train, test = _scores(train_scores, test_scores, len(values))
     ax = axes_for(ax)
     drawn = _draw_bands(ax, scale.positions, train[order], test[order], score)

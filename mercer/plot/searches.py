@@ -15,7 +15,7 @@ from mercer.plot._axes import (
     ORANGE,
     SURFACE,
     SYMBOL,
-    Scale,
+    ValueScale,
     axes_for,
     band,
     clean,
@@ -137,7 +137,7 @@ class SearchDisplay(Display):
         return self._draw_surface(axes_for(ax, width=6.6), surface)
 
     def _draw_surface(self, ax: Any, surface: Surface) -> Any:
-        scales = [Scale.of(values) for values in surface.values]
+        scales = [ValueScale.of(values) for values in surface.values]
         # a random search fills few places of the grid of its values
         draw = _draw_cells if np.isfinite(surface.scores).mean() > 0.5 else _draw_dots
         told = self._told(surface, letters_across(ax))
@@ -187,7 +187,7 @@ def _label(search: Any, trials: Trials) -> str:
 
 # -------------------------------------------------------------------- drawing
 def _draw_curve(ax: Any, surface: Surface, score: float, told: str) -> Any:
-    scale, (place,) = Scale.of(surface.values[0]), surface.chosen
+    scale, (place,) = ValueScale.of(surface.values[0]), surface.chosen
     mean, std = surface.scores, np.asarray(surface.spread)
     known = np.isfinite(mean)
     if scale.kind == "category":
@@ -204,7 +204,9 @@ def _draw_curve(ax: Any, surface: Surface, score: float, told: str) -> Any:
     return ax
 
 
-def _draw_cells(ax: Any, surface: Surface, scales: list[Scale], darkest: float, told: str) -> Any:
+def _draw_cells(
+    ax: Any, surface: Surface, scales: list[ValueScale], darkest: float, told: str
+) -> Any:
     Z = np.ma.masked_invalid(surface.scores)
     x_edges, y_edges = (s.edges() for s in scales)
     ax.set_facecolor(EMPTY)
@@ -220,7 +222,9 @@ def _draw_cells(ax: Any, surface: Surface, scales: list[Scale], darkest: float, 
     return mesh
 
 
-def _draw_dots(ax: Any, surface: Surface, scales: list[Scale], darkest: float, told: str) -> Any:
+def _draw_dots(
+    ax: Any, surface: Surface, scales: list[ValueScale], darkest: float, told: str
+) -> Any:
     tried = np.argwhere(np.isfinite(surface.scores))
     scores = surface.scores[tuple(tried.T)]
     x, y = (scale.positions[places] for scale, places in zip(scales, tried.T, strict=True))
@@ -231,7 +235,7 @@ def _draw_dots(ax: Any, surface: Surface, scales: list[Scale], darkest: float, t
     return ax.scatter(x[order], y[order], c=scores[order], vmin=darkest, **style)
 
 
-def _write(ax: Any, mesh: Any, Z: np.ma.MaskedArray, scales: list[Scale]) -> None:
+def _write(ax: Any, mesh: Any, Z: np.ma.MaskedArray, scales: list[ValueScale]) -> None:
     """Write the scores into the cells, dark on light and light on dark."""
     spread = float(Z.max() - Z.min())
     digits = int(np.clip(np.ceil(-np.log10(spread)) + 1, 2, 4)) if spread > 0 else 2
@@ -251,7 +255,7 @@ def _darkest(scores: np.ndarray) -> float:
     return float(max(np.nanmin(scores), best - 2.0 * (best - lower)))
 
 
-def _tilt(ax: Any, scale: Scale) -> None:
+def _tilt(ax: Any, scale: ValueScale) -> None:
     """Turn names that would run into each other."""
     if scale.kind == "category" and max(len(name_of(v)) for v in scale.values) > 8:
         ax.tick_params(axis="x", labelrotation=20)

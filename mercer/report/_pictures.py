@@ -17,6 +17,7 @@ from mercer._words import count
 from mercer.cv_results import Axis, Trials, score_name
 from mercer.plot.records import LearningCurve, Surface
 from mercer.report._budget import LeftOutError, collected, measured, some_rows
+from mercer.report._cross import Folds
 from mercer.report._rows import TableRows, cell_text
 from mercer.report._subject import Answers, Subject
 from mercer.report.study import Cloud
@@ -83,7 +84,14 @@ def _tried(search: Any, candidates: int, compared: int) -> str:
 
 # ---------------------------------------------------------------- whether more rows would help
 def curve_of(
-    subject: Subject, rows: TableRows, y: np.ndarray, seconds: float, seed: int
+    subject: Subject,
+    rows: TableRows,
+    y: np.ndarray,
+    seconds: float,
+    seed: int,
+    *,
+    cv: Any = None,
+    groups: Any = None,
 ) -> LearningCurve:
     """Return training and held-out scores over the number of training rows."""
     classes = subject.task == "classify"
@@ -91,21 +99,23 @@ def curve_of(
     rng = np.random.default_rng(seed)
     most = _rows_in_time(subject, rows, y, seconds)
     kept = some_rows(y, most, rng, classes=classes)
-    sizes = _sizes(len(kept), len(np.unique(y)) if classes else 1)
-    _check_part(y[kept], sizes, classes)
-    splitter = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
+    folds = _folds(y[kept], classes, seed, cv, None if groups is None else groups[kept])
+    smallest = min((len(learn) for learn, _ in folds), default=0)
+    sizes = _sizes(smallest, len(np.unique(y)) if classes else 1)
+    if len(sizes) < FEWEST_SIZES:
+        raise LeftOutError(TOO_FEW.format(f"{len(kept):,}"))
     with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
         sizes, train, test = learning_curve(
             clone(subject.model),
             rows.take(kept).data,
             y[kept],
             train_sizes=sizes,
-            cv=splitter,
+            cv=folds,
             shuffle=True,
             random_state=seed,
         )
     of = f"{len(kept):,} of {len(rows):,}" if len(kept) < len(rows) else f"{len(rows):,}"
-    words = f"{FOLDS} folds of {of} training rows" + (f"; {_summary(told)}" if told else "")
+    words = f"{len(folds)} folds of {of} training rows" + (f"; {_summary(told)}" if told else "")
     fitted = ~np.isnan(test).all(axis=1)
     if not fitted.any():
         raise LeftOutError(f"no part of the rows could be fitted ({words})")
@@ -128,13 +138,16 @@ def _check_rows(subject: Subject, y: np.ndarray, classes: bool) -> None:
         raise LeftOutError(f"a class has fewer training rows than there are folds ({FOLDS})")
 
 
-def _check_part(y: np.ndarray, sizes: np.ndarray, classes: bool) -> None:
-    """Refuse a part of the rows that says nothing about how the score grows."""
-    thin = classes and np.unique(y, return_counts=True)[1].min() < FOLDS
-    if thin or len(sizes) < FEWEST_SIZES:
-        raise LeftOutError(
-            f"there is time for fits of {len(y):,} rows at most, too few for a curve"
-        )
+def _folds(y: np.ndarray, classes: bool, seed: int, cv: Any, groups: Any) -> Folds:
+    """Return the folds of a curve; refuse rows that say nothing about how the score grows."""
+    if classes and np.unique(y, return_counts=True)[1].min() < FOLDS:
+        raise LeftOutError(TOO_FEW.format(f"{len(y):,}"))
+    if cv is None:
+        cv = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
+    return list(cv.split(np.zeros((len(y), 1)), y, groups))
+
+
+TOO_FEW = "there is time for fits of {} rows at most, too few for a curve"
 
 
 def _rows_in_time(subject: Subject, rows: TableRows, y: np.ndarray, seconds: float) -> int:
@@ -166,9 +179,8 @@ def _fitted(subject: Subject, X: Any, y: np.ndarray) -> None:
         raise LeftOutError(f"the model cannot be fitted to {len(y)} rows: {first}") from error
 
 
-def _sizes(n: int, classes: int) -> np.ndarray:
+def _sizes(largest: int, classes: int) -> np.ndarray:
     """Return growing training sizes, the smallest with a few rows of each class."""
-    largest = n - -(-n // FOLDS)
     smallest = min(max(5 * classes, 10), largest)
     return np.unique(np.maximum((FRACTIONS * largest).astype(int), smallest))
 

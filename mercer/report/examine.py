@@ -19,8 +19,10 @@ from threadpoolctl import threadpool_info
 from mercer._array import n_threads
 from mercer._limits import Limits
 from mercer._words import count
+from mercer.checks import Finding
 from mercer.report._budget import LeftOutError, affordable_rows
 from mercer.report._cases import case_tables, fitted_rows, support_table
+from mercer.report._cross import CrossFitted, Folds
 from mercer.report._data import data_of
 from mercer.report._dependence import dependences
 from mercer.report._importance import importances
@@ -43,6 +45,9 @@ SHARES = {
 }
 """The parts of the time that sections may take."""
 
+TIMED = (*SHARES, "data", "partial dependence", "reasons")
+"""Sections that are left out when the time is over; the last three are small by their counts."""
+
 SHOWN_COLUMNS = 12
 LONGEST_MODEL, LONGEST_COMMAND = 300, 2000  # characters
 LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e-?\d+)?")
@@ -64,6 +69,10 @@ def examine(
     repeat: Mapping[str, str] | None = None,
     words: Sequence[str] = (),
     row_numbers: Any = None,
+    findings: Sequence[Finding] = (),
+    folds: Folds | None = None,
+    cv: Any = None,
+    groups: Any = None,
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> Study:
@@ -100,6 +109,14 @@ def examine(
     row_numbers : array of int of shape (n,), default=None
         What people call the rows of X, such as their lines in a file; None is the index of a
         pandas frame, else 0, 1, ….
+    findings : sequence of Finding, default=()
+        What `mercer.check_table` has found: those that are more than a note come first on the page,
+        and a leak takes all praise away.
+    folds : sequence of (learn, test), default=None
+        For few rows: X and y are those that the model was fitted to, and each row is answered by
+        a copy of the model that is fitted to ``learn`` of its fold. They hold out each row once.
+    cv, groups : splitter and array, default=None
+        The folds of the learning curve, and the groups of the training rows; None: random folds.
     time_limit : float, default=None
         Seconds for all of this, about; None is 60. The work is bounded by counts, the same on every
         machine; sections that would still take too long are reduced, and say so.
@@ -126,10 +143,16 @@ def examine(
     limits, subject = Limits.of(time_limit=seconds), Subject.of(model, search)
     rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
     taught = _training(subject, train)
-    budget = SHARES["predictions"] * seconds
-    rows, targets, more = affordable_rows(subject, rows, targets, budget, random_state)
-    answers = Answers.of(subject, rows.data, targets).drawn_with(int(random_state))
+    crossed = None if folds is None else CrossFitted(subject, rows, targets, folds)
+    if crossed is None:
+        budget = SHARES["predictions"] * seconds
+        rows, targets, more = affordable_rows(subject, rows, targets, budget, random_state)
+        answers = Answers.of(subject, rows.data, targets)
+    else:
+        answers, more = crossed.answers, crossed.notes
+    answers = answers.drawn_with(int(random_state))
     work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
+    work.crossed, work.cv, work.groups = crossed, cv, groups
     found = work.sections(rivals)
     return Study(
         title=title or _title(subject, len(rows)),
@@ -141,6 +164,8 @@ def examine(
         repeat={**(repeat or {"seed": str(random_state)}), "mercer": _version("mercer")},
         environment=environment(time.monotonic() - start),
         left_out=work.left_out,
+        findings=tuple(findings),
+        n_folds=0 if folds is None else len(folds),
         **found,
     )
 
@@ -178,14 +203,15 @@ class _Work:
     limits: Limits
     notes: list[str]
     left_out: dict[str, str] = field(default_factory=dict)
+    crossed: CrossFitted | None = None
+    cv: Any = None
+    groups: Any = None
 
     def sections(self, rivals: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the fields of a study that may be missing, or cost time."""
         seen, seed = (self.subject, self.rows, self.answers), self.answers.seed
         scores = self._scores(rivals)
-        columns, words = self._try(
-            "columns", lambda: importances(*seen, self._share("columns"))
-        ) or ([], "")
+        columns, words = self._try("columns", self._importances) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
         reasons = self._try("reasons", lambda: Reasons.of(*seen, columns, self.limits))
         cases = case_tables(self.answers, self.rows, shown, reasons)
@@ -212,7 +238,7 @@ class _Work:
 
     def _try(self, section: str, compute: Callable[[], Found]) -> Found | None:
         try:
-            if self.limits.stopped() and section in SHARES:
+            if self.limits.stopped() and section in TIMED:
                 raise LeftOutError(f"the {self.seconds:.2g} s of the report were over")
             return compute()
         except LeftOutError as reason:
@@ -221,7 +247,9 @@ class _Work:
 
     def _scores(self, models: Mapping[str, Any] | None) -> list[Score]:
         seen = (self.subject, self.rows, self.answers)
-        if models is None:
+        if models is None and self.crossed is not None:
+            rivals, words = self.crossed.rivals(self.answers, self._share("rivals"))
+        elif models is None:
             rivals, words = usual_rivals(*seen, self.train, self._share("rivals"))
         else:
             rivals, words = given_rivals(models, *seen), []
@@ -229,6 +257,11 @@ class _Work:
         self.left_out.update(missing)
         self.notes += [*words, *self.answers.evaluation.notes, *_too_sure(scores)]
         return scores
+
+    def _importances(self) -> tuple[list[Importance], str]:
+        if self.crossed is not None:
+            raise LeftOutError("all rows were learned from: none is left to shuffle a column of")
+        return importances(self.subject, self.rows, self.answers, self._share("columns"))
 
     def _surface(self) -> Surface:
         if self.subject.search is None:
@@ -239,7 +272,8 @@ class _Work:
         if self.train is None:
             raise LeftOutError("no training rows were given")
         seconds = self._share("learning curve")
-        return curve_of(self.subject, *self.train, seconds, self.answers.seed)
+        split = {"cv": self.cv, "groups": self.groups}
+        return curve_of(self.subject, *self.train, seconds, self.answers.seed, **split)
 
 
 def _too_sure(scores: list[Score]) -> list[str]:

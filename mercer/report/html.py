@@ -155,10 +155,12 @@ def page(
     subtitle: str = "",
     date: str = "",
     eyebrow: str = "mercer",
-    badge: Markup | None = None,
+    alert: Markup | None = None,
     lead: Markup | None = None,
 ) -> str:
     """Return a whole page: a heading, a sentence under it, a lead, and the sections as tabs.
+
+    An ``alert`` stands before all of it.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def page(
     """
     body = join(
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        _header(title, subtitle, date, eyebrow, badge),
+        _header(title, subtitle, date, eyebrow, alert),
         tag("main", lead, _tabs(sections), [_panel(s) for s in sections], id="content"),
         tag("div", id="tip", hidden=True, aria_hidden="true"),
         tag("div", id="said", role="status", class_="hidden"),
@@ -190,7 +192,7 @@ def _head(title: str) -> Markup:
     )
 
 
-def _header(title: str, subtitle: str, date: str, eyebrow: str, badge: Markup | None) -> Markup:
+def _header(title: str, subtitle: str, date: str, eyebrow: str, alert: Markup | None) -> Markup:
     top = tag(
         "div",
         tag("p", eyebrow, tag("span", f" · {date}") if date else None, class_="eyebrow"),
@@ -198,7 +200,7 @@ def _header(title: str, subtitle: str, date: str, eyebrow: str, badge: Markup | 
         class_="top",
     )
     said = tag("p", subtitle, class_="verdict") if subtitle else None
-    return tag("header", top, tag("div", tag("h1", title), said, badge, class_="heading"))
+    return tag("header", top, alert, tag("div", tag("h1", title), said, class_="heading"))
 
 
 def _tabs(sections: Sequence[Section]) -> Markup | None:

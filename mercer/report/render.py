@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._words import count, number, percent, sentence
+from mercer.checks import open_leaks
 from mercer.report.charts.frame import Frame, band, dots, drawing, figure, legend, line
 from mercer.report.charts.scale import Bands, Linear, Log
 from mercer.report.html import Markup, Section, join, page, tag
@@ -17,7 +18,7 @@ from mercer.report.sections.data import data_tab
 from mercer.report.sections.data_map import data_map
 from mercer.report.sections.dependence import dependence
 from mercer.report.sections.scores import cards, columns, verdict
-from mercer.report.sections.texts import badge, case_tables, proof_panel, what_was_done
+from mercer.report.sections.texts import alert, case_tables, proof_panel, what_was_done
 from mercer.report.sections.tuning import tuning
 from mercer.report.study import Cloud, Curve, Proof, Study
 
@@ -69,12 +70,20 @@ def render(study: Study) -> str:
         subtitle=verdict(study),
         date=_date(study.environment),
         eyebrow="mercer report",
-        badge=badge(study.proof),
+        alert=alert(study.findings),
         lead=join(
-            cards(study.scores) if study.scores else None,
-            what_was_done(study.words, _elsewhere(study.left_out)),
+            cards(study.scores, praise=not open_leaks(study.findings)) if study.scores else None,
+            what_was_done(_with_checks(study), _elsewhere(study.left_out)),
         ),
     )
+
+
+def _with_checks(study: Study) -> dict[str, Sequence[str]]:
+    """Return what was done, and what the checks noted without alarm."""
+    notes = [
+        f"{f.sentence}; {f.mended or f.advice}" for f in study.findings if f.severity == "note"
+    ]
+    return {**study.words, "The checks": notes} if notes else dict(study.words)
 
 
 def embedding_page(
@@ -130,7 +139,6 @@ def embedding_page(
         subtitle=sentence(words[0]) if words else "",
         date=_date(environment),
         eyebrow="mercer embedding",
-        badge=badge(proof) if proof else None,
         lead=what_was_done({"": words[1:]} if words[1:] else {}, {}),
     )
 

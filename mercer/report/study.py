@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mercer.checks import Finding
 from mercer.plot.records import LearningCurve as Curve
 from mercer.plot.records import PartialDependence, Surface
 
@@ -159,6 +160,8 @@ class Study:
     dependences: Sequence[PartialDependence] = ()
     dependence_words: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)  # section: why it is not there
+    findings: Sequence[Finding] = ()  # what was odd about the rows, the worst first
+    n_folds: int = 0  # of cross-validated scores; 0: the rows were held out
 
     @property
     def sentences(self) -> list[str]:

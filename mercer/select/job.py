@@ -27,7 +27,6 @@ from mercer._sklearn import (
     _safe_split,
 )
 from mercer._words import nearest
-from mercer.kernels import as_kernel
 
 Result = dict[str, Any]
 """What scikit-learn keeps of one candidate on one fold: scores, times, the error."""
@@ -218,31 +217,9 @@ def is_kernel_parameter(name: str) -> bool:
 
 
 def with_params(estimator: Any, params: dict[str, Any]) -> Any:
-    """Return a fresh estimator with parameters set.
-
-    A kernel that is given by its name becomes an object if parameters of it are to be set:
-    ``SVC("rbf")`` accepts ``kernel__gamma`` here.
-    """
-    fresh = clone(estimator)
-    params = clone(params, safe=False)  # values may be estimators, which fits would change
-    for name in _named_kernels(fresh, params):
-        params[name] = as_kernel(_current(fresh, params, name))
-    return fresh.set_params(**params)
-
-
-def _named_kernels(estimator: Any, params: dict[str, Any]) -> list[str]:
-    """Return the paths of kernels that are names but have parameters to set."""
-    paths = {name.rpartition("__")[0] for name in params if "__" in name}
-    return [
-        path
-        for path in sorted(paths)
-        if path.rpartition("__")[2] == "kernel"
-        and isinstance(_current(estimator, params, path), str)
-    ]
-
-
-def _current(estimator: Any, params: dict[str, Any], name: str) -> Any:
-    return params[name] if name in params else estimator.get_params().get(name)
+    """Return a fresh estimator with parameters set."""
+    # values may be estimators, which fits would change
+    return clone(estimator).set_params(**clone(params, safe=False))
 
 
 def check_names(estimator: Any, candidates: list[dict[str, Any]]) -> None:
@@ -260,12 +237,8 @@ def check_names(estimator: Any, candidates: list[dict[str, Any]]) -> None:
 def _check_one(estimator: Any, params: dict[str, Any]) -> None:
     done: dict[str, Any] = {}
     for name in sorted(params, key=lambda name: name.count("__")):  # owners before their parts
-        # with_params would make an object of a kernel's name only for a deeper name
         owner = with_params(estimator, done)
         valid = set(owner.get_params())
-        for path in _named_kernels(owner, {name: None}):
-            kernel = as_kernel(owner.get_params()[path])
-            valid |= {f"{path}__{part}" for part in kernel.get_params()}
         if name not in valid:
             raise ValueError(_unknown(owner, name, valid))
         done[name] = params[name]

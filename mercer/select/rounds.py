@@ -239,6 +239,8 @@ class StagedRun:
         """Return random splits whose held-out rows are enough together."""
         share, n = self.plan.held_out, _num_samples(part.X)
         count = int(np.clip(np.ceil(self.plan.enough / (share * n)), 1, FOLDS))
+        if hasattr(self.cv, "in_few"):  # groups or time: every round keeps to them
+            return self.cv.in_few(count, share)
         kind = ShuffleSplit
         if self.split_params.get("groups") is not None:
             kind = GroupShuffleSplit

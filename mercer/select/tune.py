@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.utils import indexable
 
 from mercer._display import text_table
 from mercer._sklearn import _num_samples, _safe_split
-from mercer._words import setting
+from mercer._words import count, setting
 from mercer.machines import SVC, SVR, KernelRidge
 from mercer.select.engine import evaluate
 from mercer.select.grids import KNOWN, Axis, axes, candidates
@@ -57,9 +58,9 @@ def tune(
         The rows.
     cv : int, splitter or iterable, default=5
         The folds.
-    scoring : str, callable or None, default=None
-        As in scikit-learn.
-    refit : bool or callable, default=True
+    scoring : str, callable, list, tuple, dict or None, default=None
+        As in scikit-learn. Of several scores ``refit`` names the one that decides.
+    refit : bool, str or callable, default=True
         As in scikit-learn: a function of ``cv_results_`` may choose the candidate.
     time_limit : float or None, default=None
         Seconds for both rounds.
@@ -93,6 +94,7 @@ def tune(
     True
     """
     estimator = _estimator(estimator)
+    _check_deciding(scoring, refit)
     found = _axes(estimator, *_rows_of_grid(estimator, X, y, random_state, strategy))
     search = TunedSearch(
         estimator,
@@ -175,6 +177,17 @@ def _estimator(estimator: Any) -> Any:
             f"{type(estimator).__name__}"
         )
     return estimator
+
+
+def _check_deciding(scoring: Any, refit: Any) -> None:
+    """Raise if there are several scores and none of them says where the second round looks."""
+    several = isinstance(scoring, (list, tuple, set, Mapping)) and len(scoring) > 0
+    if several and (not isinstance(refit, str) or refit not in scoring):
+        names = sorted(map(str, scoring))
+        raise ValueError(
+            f"scoring has {count(len(names), 'score')}: say by refit= which of them decides, one "
+            f"of {names}; got refit={refit!r}"
+        )
 
 
 def _rows_of_grid(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import eigh
 from scipy.linalg.lapack import get_lapack_funcs
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
+from mercer._compiled import compiled, compiled_part
 from mercer.solvers import _lapack
 
 WIDTH = 48  # narrower: slower products; wider: slower band solves
@@ -63,7 +63,7 @@ def norm_of_symmetric(A: np.ndarray) -> float:
     return float(_column_sums(A.T).max(initial=0.0))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _column_sums(columns):
     sums = np.zeros(len(columns))
     for j in range(len(columns)):
@@ -204,7 +204,7 @@ def _apply_both_sides(A: np.ndarray, V: np.ndarray, T: np.ndarray) -> None:
 
 # Neighbouring numbers are the same entry for several λ, so that plain loops run at the speed of
 # vectors; LAPACK takes one λ after the other, in blocks too small for its products to pay.
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _factor_lanes(band, lams, out, usable):
     """Write the factors of B + λ into ``out`` (n, w + 1, n_lams), with 1/L on their diagonals.
 
@@ -242,7 +242,7 @@ def _factor_lanes(band, lams, out, usable):
                     entry[q] -= left[q] * right[q]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _solve_lanes(factors, X):
     """Write the solutions over right-hand sides X (t, n, n_lams)."""
     n, width, _ = factors.shape
@@ -258,7 +258,7 @@ def _solve_lanes(factors, X):
             x[j] *= factors[j, 0]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
+@compiled_part(fastmath={"contract"}, inline="always")
 def _subtract(x, a, b):
     for q in range(len(x)):
         x[q] -= a[q] * b[q]

@@ -8,15 +8,15 @@ distances lower bounds in float32 sift, float64 decides.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mercer._compiled import compiled, compiled_part
 from mercer.kernels._loops import _REORDER, _sparse_distance
 
 CHUNK = 64  # bounds whose least is found together, without a branch for each
 _NO_NAN = {"nnan", "nsz", "reassoc", "contract"}
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _offer(value, j, best, index):
     """Put point j into a full sorted list if it comes before the last one."""
     p = len(best) - 1
@@ -28,7 +28,7 @@ def _offer(value, j, best, index):
     best[p], index[p] = value, j
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def keep_least(values, factor, shift, start, best, index):
     """Keep the columns with the least shift_j + factor · values_ij; columns begin at ``start``."""
     last = best.shape[1] - 1
@@ -39,7 +39,7 @@ def keep_least(values, factor, shift, start, best, index):
                 _offer(value, start + j, best[i], index[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def keep_nearest_sparse(values, slack, xp, xi, xv, yp, yi, yv, start, best, index):
     """Keep the columns with the least ‖x_i − y_j‖² of CSR rows, of which ``values`` is an estimate.
 
@@ -57,7 +57,7 @@ def keep_nearest_sparse(values, slack, xp, xi, xv, yp, yi, yv, start, best, inde
                 _offer(total, start + j, best[i], index[i])
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled_part(fastmath=_REORDER)
 def _squared_distance(x, y):
     total = 0.0
     for c in range(len(x)):
@@ -66,7 +66,7 @@ def _squared_distance(x, y):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled(fastmath=_REORDER)
 def shifted(rows, center, unit):
     """Return unit · (x − center) in float32 with room for one more column, and squared norms."""
     n, d = rows.shape
@@ -81,7 +81,7 @@ def shifted(rows, center, unit):
     return out, squares
 
 
-@njit(cache=True, nogil=True, fastmath=_NO_NAN)
+@compiled_part(fastmath=_NO_NAN)
 def _least(values, start, stop):
     low = values[start]
     for j in range(start + 1, stop):
@@ -89,13 +89,13 @@ def _least(values, start, stop):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _reach(worst, unit, own):
     """Return the largest bound of a point that may still enter the list, rounded upwards."""
     return np.float32((worst * unit) * unit - own) if worst < np.inf else np.float32(np.inf)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def keep_within_bounds(bounds, own, unit, X, Y, start, best, index):
     """Bring the lists of rows X up to date with the points Y[start:], one column of bounds each.
 
@@ -115,7 +115,7 @@ def keep_within_bounds(bounds, own, unit, X, Y, start, best, index):
                     reach = _reach(best[i, last], unit, own[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def keep_candidates(candidates, X, Y, best, index):
     """Make the lists of rows X from the points that ``candidates`` names for each."""
     for i in range(candidates.shape[0]):

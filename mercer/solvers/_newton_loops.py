@@ -13,14 +13,54 @@ violates its condition at a bound is released.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from mercer._compiled import compiled, compiled_part
 
 TURNS = 12  # solves before pairwise steps take over again
 ROUNDING = 1e-9  # relative error of the dual where the matrix is nearly singular
 JITTER = 1e-12  # of the mean diagonal: duplicated points have a singular matrix
 
-_plain = njit(cache=True, nogil=True)
-_fast = njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+_plain = compiled_part()
+_fast = compiled_part(fastmath={"contract", "reassoc", "nsz", "arcp"})
+
+
+# -------------------------------------------------------------------- vectors
+# Loops, where NumPy has a word for it: compiling that word takes as long as all of this file.
+@_plain
+def total_of(values):
+    total = 0.0
+    for k in range(len(values)):
+        total += values[k]
+    return total
+
+
+@_plain
+def copy_to(out, values):
+    for k in range(len(out)):
+        out[k] = values[k]
+
+
+@_plain
+def places_of(mask):
+    """Return where a mask is true."""
+    count = 0
+    for k in range(len(mask)):
+        count += mask[k]
+    places = np.empty(count, np.int64)
+    count = 0
+    for k in range(len(mask)):
+        if mask[k]:
+            places[count] = k
+            count += 1
+    return places
+
+
+@_plain
+def signs_of(values):
+    signs = np.empty(len(values))
+    for k in range(len(values)):
+        signs[k] = 1.0 if values[k] > 0 else (-1.0 if values[k] < 0 else 0.0)
+    return signs
 
 
 # -------------------------------------------------------------------- linear algebra
@@ -65,8 +105,9 @@ def _factor(K, free):
             A[i, j] = row[free[j]]
         trace += A[i, i]
     shift = max(trace, 0.0) / f
-    A += shift
     for i in range(f):
+        for j in range(f):
+            A[i, j] += shift
         A[i, i] += JITTER * shift
     try:
         return np.ascontiguousarray(np.linalg.cholesky(A)), shift
@@ -75,9 +116,12 @@ def _factor(K, free):
 
 
 # -------------------------------------------------------------------- Newton steps
-@_plain
+@compiled()
 def free_points(beta, lo, hi):
-    return np.flatnonzero((beta > lo) & (beta < hi) & (beta != 0))
+    is_free = np.empty(len(beta), np.bool_)
+    for k in range(len(beta)):
+        is_free[k] = lo[k] < beta[k] < hi[k] and beta[k] != 0
+    return places_of(is_free)
 
 
 @_plain
@@ -87,16 +131,20 @@ def newton_step(K, free, sign, beta, e, eps, total):
     L, shift = _factor(K, free)
     if len(L) == 0:
         return nothing, 0.0
-    step, ones = np.empty(len(free)), np.ones(len(free))
+    step, ones = np.empty(len(free)), np.empty(len(free))
     for i in range(len(free)):
         step[i] = e[free[i]] - eps * sign[free[i]]
+        ones[i] = 1.0
     _solve_factored(L, step)
     _solve_factored(L, ones)
-    needed = total - beta.sum()
-    b = (step.sum() - needed) / ones.sum()
-    step -= b * ones
-    step -= (step.sum() - needed) / len(free)
-    return (step if np.isfinite(step.sum()) else nothing), b + shift * needed
+    needed = total - total_of(beta)
+    b = (total_of(step) - needed) / total_of(ones)
+    for i in range(len(free)):
+        step[i] -= b * ones[i]
+    rest = (total_of(step) - needed) / len(free)
+    for i in range(len(free)):
+        step[i] -= rest
+    return (step if np.isfinite(total_of(step)) else nothing), b + shift * needed
 
 
 @_plain
@@ -173,16 +221,19 @@ def _correct(K, free, step, b, lo, hi, eps, tol, beta, e, sign):
             beta[k] = bound
             is_free[k] = False
             held += 1
-    return np.flatnonzero(is_free), held, released
+    return places_of(is_free), held, released
 
 
-@_plain
+@compiled()
 def newton(K, z, lo, hi, eps, total, tol, beta, e):
     """Improve β and e = z − Kβ in place; return the operations that it took."""
     free = free_points(beta, lo, hi)
-    trial, residual, sign = beta.copy(), e.copy(), np.sign(beta)
+    trial, residual, sign = np.empty(len(beta)), np.empty(len(beta)), signs_of(beta)
+    copy_to(trial, beta)
+    copy_to(residual, e)
     best, least, operations = -np.inf, np.inf, 0.0
-    changes = np.full(TURNS + 2, len(beta))
+    changes = np.empty(TURNS + 2, np.int64)
+    changes[0] = changes[1] = len(beta)
     for turn in range(TURNS):
         if len(free) == 0:
             break
@@ -201,7 +252,7 @@ def newton(K, z, lo, hi, eps, total, tol, beta, e):
             equal = abs(value - best) <= ROUNDING * abs(best)
             if violation < least if equal else value > best:
                 best, least = value, violation
-                beta[:] = trial
+                copy_to(beta, trial)
         changes[turn + 2] = held + released
         if held + released == 0 or changes[turn + 2] > 0.7 * changes[turn]:
             break
@@ -225,7 +276,7 @@ def violation_of(beta, e, lo, hi, eps):
 @_plain
 def _set_residuals(K, z, beta, e):
     """Write z − Kβ."""
-    e[:] = z
+    copy_to(e, z)
     for k in range(len(beta)):
         if beta[k] != 0:
             subtract(e, beta[k], K[k])

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
+from mercer._compiled import compiled
 from mercer._floats import EPS, TINY
 from mercer.certify import relative_residual
 from mercer.gram import Gram
@@ -208,7 +208,7 @@ def scaled_matrix(
     return ScaledMatrix(out.T, s, c)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill(K, rows, root, unit, means, total, s, first, last, out):
     for j in range(first, last):
         row, a, b, c = K[rows[j]], s * root[j], s * unit[j], s * (means[j] - total * unit[j])

@@ -20,8 +20,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
+
+from mercer._compiled import compiled, compiled_part
 
 BIG = 1e30  # larger than any residual, far from overflow in float32
 LEAST_CURVATURE = 1e-12  # the smallest curvature of a pair
@@ -69,10 +71,10 @@ def _(e):
 
 # values are finite; the proof is computed elsewhere, without these flags
 _FLAGS = {"contract", "nsz", "nnan", "ninf", "arcp"}
-_fast = njit(cache=True, nogil=True, fastmath=_FLAGS, error_model="numpy")
+_fast = compiled_part(fastmath=_FLAGS, error_model="numpy")
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def set_masks(k, beta, lo, hi, eps, up, down):
     """Set what point k may do: nothing beyond a bound; at 0 the sign of ε changes."""
     big = up.dtype.type(BIG)
@@ -86,7 +88,7 @@ def set_masks(k, beta, lo, hi, eps, up, down):
         down[k] = -eps if beta[k] > 0 else eps
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def set_all_masks(beta, lo, hi, eps, up, down):
     """Set the masks of all points."""
     for k in range(len(beta)):
@@ -136,7 +138,7 @@ def _first(keys, key):
     return place
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _take_step(i, j, free, beta, lo, hi):
     """Move β_i up and β_j down by the free step, cut at a bound or at 0; return the step."""
     top_i = 0.0 if beta[i] < 0 and hi[i] > 0 else hi[i]
@@ -148,14 +150,14 @@ def _take_step(i, j, free, beta, lo, hi):
     return step
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _gather(source, index, i, row):
     chosen = source[index[i]]
     for k in range(len(index)):
         row[k] = chosen[index[k]]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps, source, index, have):
     """Take up to ``max_steps`` steps; return (steps, violation), violation ≤ tol at the end.
 

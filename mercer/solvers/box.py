@@ -9,10 +9,10 @@ these.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import cg
 
+from mercer._compiled import compiled
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
@@ -181,7 +181,7 @@ class _Run:
         return step if np.isfinite(step).all() else None
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _set_violations(e, beta, lo, hi, eps, out):
     """Write how much each coordinate's condition is violated; positive: β should grow."""
     for k in range(len(e)):
@@ -194,7 +194,7 @@ def _set_violations(e, beta, lo, hi, eps, out):
             out[k] = down
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _take_steps(K, diagonal, e, beta, lo, hi, eps, tol, max_steps):
     """Take the step that gains most, again and again; return the steps and the violation left.
 

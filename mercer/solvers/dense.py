@@ -7,11 +7,11 @@ cross-validation have their decision values z − e for nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mercer._compiled import compiled, compiled_part
 from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.gram import SINGLE_RANGE
@@ -28,8 +28,6 @@ STEP_COST = 8.0  # operations for each point that a pairwise step takes
 ALL_UNCLEAR = 512  # so few points are not worth telling apart
 IDLE_TURNS = 6  # turns without progress, each twice as long as the one before
 NEGLIGIBLE = 1e-15  # relative; who gains less only moves rounding errors
-
-_compiled: Any = njit(cache=True, nogil=True)
 
 
 class DenseMatrix(NamedTuple):
@@ -49,15 +47,24 @@ class DenseMatrix(NamedTuple):
         """Return the matrix; K is float32 or float64, symmetric."""
         K = np.ascontiguousarray(K)
         diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
-        rows = K
         if K.dtype != np.float32 and diagonal.max(initial=0.0) < SINGLE_RANGE:
             rows = scratch(K.shape, np.float32, brief=True)
             rows[...] = K
+        else:
+            rows = K if K.flags.writeable else K.copy()
         return cls(K, rows, diagonal, cls._room(len(K), rows.dtype))
 
     def in_full_precision(self) -> DenseMatrix:
         """Return the same matrix with pairwise steps in the precision of K."""
-        return self._replace(rows=self.K, room=self._room(len(self.K), self.K.dtype))
+        rows = self.K if self.K.flags.writeable else self.K.copy()
+        return self._replace(rows=rows, room=self._room(len(rows), rows.dtype))
+
+    @property
+    def fixed(self) -> np.ndarray:
+        """K as an array that is not written to: one kind for loops, whoever owns it."""
+        view = self.K.view()
+        view.flags.writeable = False
+        return view
 
     def with_own_room(self) -> DenseMatrix:
         """Return the same matrix with room for another solve at the same time."""
@@ -96,7 +103,7 @@ def solve_dense(
         while status.ok:
             most = 2**62 if limits.max_iter < 0 else max(0, limits.max_iter - steps)
             taken, violation, ended = take_turns(
-                matrix.K, matrix.rows, matrix.diagonal, z, lo, hi, eps, total, tol, beta, e,
+                matrix.fixed, matrix.rows, matrix.diagonal, z, lo, hi, eps, total, tol, beta, e,
                 matrix.room, most, operations,
             )  # fmt: skip
             steps += taken
@@ -110,7 +117,7 @@ def solve_dense(
             elif ended and status.ok:
                 status = Status.STALLED
         if status.ok and few_free and len(newton.free_points(beta, lo, hi)) <= few_free:
-            newton.newton(matrix.K, z, lo, hi, eps, total, NEGLIGIBLE, beta, e)
+            newton.newton(matrix.fixed, z, lo, hi, eps, total, NEGLIGIBLE, beta, e)
     except KeyboardInterrupt:
         limits.interrupted = True
         status = Status.INTERRUPTED
@@ -118,7 +125,7 @@ def solve_dense(
 
 
 # -------------------------------------------------------------------- compiled turns
-@_compiled
+@compiled()
 def take_turns(
     K, rows, diagonal, z, lo, hi, eps, total, tol, beta, e, room, max_steps, max_operations
 ):
@@ -177,7 +184,7 @@ def take_turns(
         operations += cost + n
 
 
-@_compiled
+@compiled_part()
 def _extremes(e, up, down):
     high, low = -np.inf, np.inf
     for k in range(len(e)):
@@ -186,34 +193,46 @@ def _extremes(e, up, down):
     return high, low
 
 
-@_compiled
+@compiled_part()
 def _unclear(e, up, down, beta, lo, hi, high, low):
     """Return the points that are free or could be one of a pair that violates."""
     n, count = len(e), 0
-    if n <= ALL_UNCLEAR:
-        return np.arange(n)
     points = np.empty(n, np.int64)
+    if n > ALL_UNCLEAR:
+        for k in range(n):
+            free = lo[k] < beta[k] < hi[k] and beta[k] != 0
+            if free or (lo[k] < hi[k] and (e[k] + up[k] > low or e[k] + down[k] < high)):
+                points[count] = k
+                count += 1
+        if count < 0.7 * n:
+            return points[:count]
     for k in range(n):
-        free = lo[k] < beta[k] < hi[k] and beta[k] != 0
-        if free or (lo[k] < hi[k] and (e[k] + up[k] > low or e[k] + down[k] < high)):
-            points[count] = k
-            count += 1
-    return points[:count] if count < 0.7 * n else np.arange(n)
+        points[k] = k
+    return points
 
 
-@_compiled
+@compiled_part()
+def _picked(values, index, like):
+    """Return some of the values, in the precision of another array."""
+    out = np.empty(len(index), like.dtype)
+    for k in range(len(index)):
+        out[k] = values[index[k]]
+    return out
+
+
+@compiled_part()
 def _pairwise(K, rows, diagonal, lo, hi, eps, tol, beta, e, up, down, active, burst, room):
     """Take pairwise steps in float32 on some points; then bring β and all of e up to date."""
     m, n = len(active), len(beta)
     whole = m == n
     local = rows if whole else room[: m * m].reshape(m, m)
     index = active[:0] if whole else active
-    kind = rows.dtype
-    new = beta[active]
+    new = _picked(beta, active, beta)
     taken, _ = smo.run(
-        local, diagonal[active].astype(kind), e[active].astype(kind),
-        up[active].astype(kind), down[active].astype(kind), new, lo[active], hi[active],
-        rows.dtype.type(eps), tol, burst, rows, index, np.zeros(m, np.bool_),
+        local, _picked(diagonal, active, rows), _picked(e, active, rows),
+        _picked(up, active, rows), _picked(down, active, rows), new, _picked(lo, active, lo),
+        _picked(hi, active, hi), rows.dtype.type(eps), tol, burst, rows, index,
+        np.zeros(m, np.bool_),
     )  # fmt: skip
     for i in range(m):
         k = active[i]
@@ -223,7 +242,7 @@ def _pairwise(K, rows, diagonal, lo, hi, eps, tol, beta, e, up, down, active, bu
     return taken
 
 
-@_compiled
+@compiled()
 def rescale(K, z, lo, hi, eps, total, ratio, beta, e):
     """Start from the solution for bounds lo / ratio, hi / ratio; β and e are updated in place.
 
@@ -232,42 +251,44 @@ def rescale(K, z, lo, hi, eps, total, ratio, beta, e):
     ratio · β the better one is taken.
     """
     n = len(beta)
-    bound = np.zeros(n, np.bool_)
+    bound, inside = np.empty(n, np.bool_), np.empty(n, np.bool_)
+    simple, simple_e = np.empty(n), np.empty(n)
+    some = False
     for k in range(n):
         v = beta[k] * ratio
         bound[k] = beta[k] != 0 and (v >= hi[k] * (1 - 1e-12) or v <= lo[k] * (1 - 1e-12))
-    if not bound.any() and ratio >= 1:  # nothing keeps it from being the solution still
+        inside[k] = beta[k] != 0 and not bound[k]
+        some = some or bound[k]
+        simple[k] = (hi[k] if beta[k] > 0 else lo[k]) if bound[k] else v
+        simple_e[k] = z[k] - ratio * (z[k] - e[k])
+    if not some and ratio >= 1:  # nothing keeps it from being the solution still
         return
-    simple, simple_e = beta * ratio, z - ratio * (z - e)
-    for k in range(n):
-        if bound[k]:
-            simple[k] = hi[k] if beta[k] > 0 else lo[k]
-    free = np.flatnonzero((beta != 0) & ~bound)
+    free = newton.places_of(inside)
     if len(free) > 0 and newton.factor_cost(len(free)) < 300 * STEP_COST * n:
         # K times what the bounded points gain, from the few free ones: Kβ = z − e is known
-        e[:] = simple_e
+        newton.copy_to(e, simple_e)
         for i in range(len(free)):
             newton.subtract(e, -(ratio - 1.0) * beta[free[i]], K[free[i]])
         for k in range(n):
             if bound[k]:
                 beta[k] = simple[k]
-        sign = np.sign(beta)
+        sign = newton.signs_of(beta)
         step, _ = newton.newton_step(K, free, sign, beta, e, eps, total)
         taken = len(step) > 0 and _take_balanced(K, free, step, sign, lo, hi, eps, total, beta, e)
         if taken and newton.dual_value(beta, z, e, eps) > newton.dual_value(
             simple, z, simple_e, eps
         ):
             return
-    beta[:] = simple
-    e[:] = simple_e
+    newton.copy_to(beta, simple)
+    newton.copy_to(e, simple_e)
 
 
-@_compiled
+@compiled_part()
 def _take_balanced(K, free, step, sign, lo, hi, eps, total, beta, e):
     """Take a step, cut at its intervals, and bring the sum back by the room that is left."""
     f = len(free)
     new, down, up = np.empty(f), np.empty(f), np.empty(f)
-    excess = beta.sum() - total
+    excess = newton.total_of(beta) - total
     for i in range(f):
         k = free[i]
         bottom, top = newton.interval(k, sign, lo, hi, eps)
@@ -275,11 +296,12 @@ def _take_balanced(K, free, step, sign, lo, hi, eps, total, beta, e):
         down[i], up[i] = new[i] - bottom, top - new[i]
         excess += new[i] - beta[k]
     room = down if excess > 0 else up
-    if room.sum() <= abs(excess):
+    there = newton.total_of(room)
+    if there <= abs(excess):
         return False
-    new -= room * (excess / room.sum())
     for i in range(f):
         k = free[i]
+        new[i] -= room[i] * (excess / there)
         newton.subtract(e, new[i] - beta[k], K[k])
         beta[k] = new[i]
     return True

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from mercer._compiled import compiled, compiled_part
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer.kernels.sample import squared_norms
@@ -174,7 +174,7 @@ def _gap(
 _REORDER = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled_part(fastmath=_REORDER)
 def row_dot(values, columns, start, stop, w):
     """Return x·w of one row; dense rows have no list of columns."""
     total = 0.0
@@ -188,7 +188,7 @@ def row_dot(values, columns, start, stop, w):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@compiled_part(fastmath=_REORDER)
 def add_row(values, columns, start, stop, factor, w):
     if len(columns) == 0:
         row = values[start:stop]
@@ -199,14 +199,14 @@ def add_row(values, columns, start, stop, factor, w):
             w[columns[a]] += factor * values[a]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _set_scores(values, columns, pointers, w, bias, out):
     """Write w·x + w_b · bias of all rows."""
     for i in range(len(out)):
         out[i] = row_dot(values, columns, pointers[i], pointers[i + 1], w) + w[-1] * bias
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _shuffle(order, count, seed):
     """Permute the first entries; return the next seed of the generator."""
     for k in range(count - 1, 0, -1):
@@ -216,7 +216,7 @@ def _shuffle(order, count, seed):
     return seed
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sweep(
     values, columns, pointers, sign, bias, alpha, w, curvature, upper, ridge,
     order, active, seed, high_before, low_before, sweeps,

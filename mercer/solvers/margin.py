@@ -128,7 +128,7 @@ def follow(
         state = SmoState(np.zeros(len(problem.z)), problem.z.copy())
     else:
         state = SmoState(before.beta.copy(), before.e.copy())
-        rescale(matrix.K, *problem, ratio, state.beta, state.e)
+        rescale(matrix.fixed, *problem, ratio, state.beta, state.e)
     target = tol
     for _ in range(ROUNDS):
         state = solve_dense(matrix, problem, target, limits, state, few_free=0)

@@ -131,7 +131,7 @@ class FeatureSearch:
             return ranks
         t = np.sqrt(ranks) if isinstance(self.kernel, Exponential) else ranks
         with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
-            return -2.0 * np.expm1(-self.kernel.gamma * t)
+            return -2.0 * np.expm1(-self.kernel.get_params()["gamma"] * t)
 
     def distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
         """Return the distances from the ranks of a search for X, shape (m, k)."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._array import allocate
+from mercer._compiled import compiled, compiled_part
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.kernels.sample import squared_norms
@@ -251,7 +251,7 @@ def _novikoff(
 # counts holds the visits, the updates, and the mistakes of this epoch. alpha counts the
 # updates of a point, late adds up the visits that came before them: α − late / visits is the
 # average over all visits. who and when list the updates of this epoch.
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _note(i, alpha, late, counts, who, when):
     who[counts[2]], when[counts[2]] = i, counts[0]
     alpha[i] += 1.0
@@ -260,7 +260,7 @@ def _note(i, alpha, late, counts, who, when):
     counts[2] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sweep_rows(rows, slot, f, sign, offset, order, start, room, alpha, late, counts, who, when):
     """Visit order[start:]; return where it stopped: a row is missing, or ``room`` is used up."""
     for p in range(start, len(order)):
@@ -277,7 +277,7 @@ def _sweep_rows(rows, slot, f, sign, offset, order, start, room, alpha, late, co
     return len(order)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sweep_columns(
     values, columns, pointers, w, sign, offset, order, start, room, alpha, late, counts, who, when
 ):
@@ -294,7 +294,7 @@ def _sweep_columns(
     return stop
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def vote(rows, order, sign, votes, offset, out):
     """Add up the votes of all functions on the way: out_i = Σ_t votes_t sign(f_t(x_i)).
 

@@ -92,7 +92,7 @@ def ridge_path(
     if not len(chosen):
         raise ValueError("train must hold at least one row of positive weight; got none")
     K = np.ascontiguousarray(K, dtype=np.float64)
-    block = _Block(K, train[chosen], memory)
+    block = _TrainingBlock(K, train[chosen], memory)
     system = ScaledSystem(block.product, Y[block.rows], weight[block.rows], fit_intercept)
     X, route = _ladder(system, block, lams, tolerance)
     alpha = np.zeros((len(lams), Y.shape[1], len(train)))
@@ -115,7 +115,7 @@ def check_lams(lams: Any, name: str) -> np.ndarray:
     return values
 
 
-class _Block(NamedTuple):
+class _TrainingBlock(NamedTuple):
     """The training rows and columns of a Gram matrix."""
 
     K: np.ndarray
@@ -143,7 +143,7 @@ _Attempt = tuple[Callable[..., Factor], Any, int]
 
 
 def _ladder(
-    system: ScaledSystem, block: _Block, lams: np.ndarray, tolerance: float
+    system: ScaledSystem, block: _TrainingBlock, lams: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Try each factor on the λ that the ones before could not serve."""
     X = np.zeros((len(lams), *system.target.shape))

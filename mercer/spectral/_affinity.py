@@ -30,6 +30,7 @@ TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
 class AffinityEstimator(ProvedEstimator):
     """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
 
+    named_parts = {"affinity": as_kernel}
     affinity: Any
     n_neighbors: int
     kernel_: Kernel

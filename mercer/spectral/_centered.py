@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from scipy.sparse.linalg import LinearOperator
 
 from mercer._array import n_threads, parse_memory, ranges, run_tiles
+from mercer._compiled import compiled
 
 TILE_BYTES = 2**21  # of a centred tile: it stays in the cache between its uses
 LARGE_SUM = 10**6  # entries; larger sums are not kept once for each thread
@@ -215,7 +215,7 @@ def _operator(apply: Callable[[np.ndarray], np.ndarray], p: int) -> LinearOperat
     return LinearOperator((p, p), matvec=lambda v: apply(v.ravel()), matmat=apply, dtype=np.float64)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _add_gram_times_vector(B: np.ndarray, v: np.ndarray, total: np.ndarray) -> None:
     """Add BᵀB v to the total: each row b gives (b·v) b while it is in the cache."""
     n, p = B.shape

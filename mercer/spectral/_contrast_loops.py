@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from mercer._compiled import compiled, compiled_part
 
 _REORDER = {"reassoc", "contract", "nsz"}
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest integer in the low bits
@@ -31,7 +33,7 @@ def _power_of_two(typingctx: Any, x: Any) -> Any:
 
 
 # no reordering here: it would undo the rounding, and the two parts of ln 2
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
+@compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
 def _exp(x):
     """Return exp(x) for x ≤ 0 by straight arithmetic, so that loops vectorise; 0 below −700."""
     x = x if x > -700.0 else -700.0
@@ -54,7 +56,7 @@ def _exp(x):
     return (p * r + 1.0) * _power_of_two(shifted)
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+@compiled(fastmath=_REORDER, error_model="numpy")
 def logcosh(Y, g, value, slope):
     """Write g = tanh(y); add Σ log cosh y and Σ (1 − tanh² y) of each row to value and slope.
 
@@ -77,7 +79,7 @@ def logcosh(Y, g, value, slope):
             slope[i] += len(y) - squares
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+@compiled(fastmath=_REORDER, error_model="numpy")
 def gauss(Y, g, value, slope):
     """Write g = y exp(−y²/2); add Σ −exp(−y²/2) and Σ (1 − y²) exp(−y²/2) of each row."""
     for i in range(Y.shape[0]):
@@ -92,7 +94,7 @@ def gauss(Y, g, value, slope):
         slope[i] += slopes
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+@compiled(fastmath=_REORDER, error_model="numpy")
 def quartic(Y, g, value, slope):
     """Write g = y³; add Σ y⁴/4 and Σ 3y² of each row."""
     for i in range(Y.shape[0]):

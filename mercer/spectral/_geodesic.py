@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._compiled import compiled, compiled_part
 from mercer.spectral._graph import Graph
 
 BLOCK_SOURCES = 64  # sources whose paths are found together
@@ -67,7 +67,7 @@ def _neighbors(graph: Graph, vertices: np.ndarray) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------ compiled
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _sift_up(heap, place, key, p):
     """Move the vertex at p towards the root of a 4-ary heap."""
     v = heap[p]
@@ -82,7 +82,7 @@ def _sift_up(heap, place, key, p):
     place[v] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _sift_down(heap, place, key, size):
     """Move the vertex at the root towards the leaves."""
     v = heap[0]
@@ -103,7 +103,7 @@ def _sift_down(heap, place, key, size):
     place[v] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def nearest_first(indptr, indices, weights, source, distance, order):
     """Write the vertices into ``order`` by rising distance from a source (Dijkstra).
 
@@ -136,7 +136,7 @@ def nearest_first(indptr, indices, weights, source, distance, order):
     return done
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def group_sources(indptr, indices, size, groups):
     """Write all vertices into ``groups`` so that consecutive runs of ``size`` lie close together.
 
@@ -169,7 +169,7 @@ def group_sources(indptr, indices, size, groups):
                     last += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@compiled_part(fastmath={"reassoc", "nsz"})
 def _pull(indptr, indices, weights, v, D, row):
     """Shorten the distances of vertex v through its neighbours; return by how much in all."""
     width = D.shape[1]
@@ -187,7 +187,7 @@ def _pull(indptr, indices, weights, v, D, row):
     return gain
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def relax(indptr, indices, weights, order, D, dirty):
     """Sweep once through the vertices; return whether no distance could be shortened.
 

@@ -62,7 +62,7 @@ class SingularPairs(NamedTuple):
     complete: bool  # whether all singular values that are not 0 are here
 
 
-class Route(NamedTuple):
+class PcaRoute(NamedTuple):
     """Which matrix the axes come from: XᵀX ("covariance"), XXᵀ ("gram") or, by QR, none ("svd")."""
 
     name: str = "auto"  # the smaller of the first two
@@ -81,7 +81,7 @@ class Route(NamedTuple):
         return self.name != "svd" and not (few and p > self.formed_up_to)
 
 
-def first_look(X: Any, route: Route, k: int | None) -> tuple[Any, TableMoments, int]:
+def first_look(X: Any, route: PcaRoute, k: int | None) -> tuple[Any, TableMoments, int]:
     """Return X·2^(−e) of a size that can be squared, its moments, and e (mostly 0)."""
     about = _moments_for(X, route, k)
     if _is_safe(about) or largest_size(X) == 0.0:
@@ -101,7 +101,7 @@ def _is_safe(about: TableMoments) -> bool:
     return low < about.squares and about.raw < high
 
 
-def _moments_for(X: Any, route: Route, k: int | None) -> TableMoments:
+def _moments_for(X: Any, route: PcaRoute, k: int | None) -> TableMoments:
     """Return the moments, with the scatter in the same pass where it is needed anyway."""
     needs_scatter = route.side(X.shape) == "covariance" and route.forms(X.shape, k)
     return scatter_moments(X) if needs_scatter and isinstance(X, np.ndarray) else moments(X)
@@ -113,7 +113,7 @@ def proved_axes(
     k: int | None,
     choose: Choice,
     *,
-    route: Route,
+    route: PcaRoute,
     tolerance: float,
     random_state: int | None,
 ) -> ProvedAxes:

@@ -62,7 +62,8 @@ def choose_method(kernel: Kernel, method: str) -> str:
             f"pre-images are rows of numbers, and {kernel!r} is a kernel on other objects"
         )
     if method == "auto":
-        return {RBF: "fixed_point", Linear: "exact"}.get(type(kernel), "ridge")
+        ways: dict[type[Kernel], str] = {RBF: "fixed_point", Linear: "exact"}
+        return ways.get(type(kernel), "ridge")
     if method in ("fixed_point", "distances") and not isinstance(kernel, RBF):
         raise ValueError(
             f"preimage={method!r} needs the Gaussian kernel RBF(); got {kernel!r}: "
@@ -144,7 +145,7 @@ def _by_distances(points: FeaturePoints) -> np.ndarray:
     squares, norms = _squared_distances(points, neighbors), points.squared_norms()
     # the point lies inside the sphere of features: what is compared is its direction
     cosines = (norms[:, None] + 1.0 - squares) / (2.0 * np.sqrt(norms)[:, None])
-    d2 = -np.log(np.clip(cosines, 1e-12, 1.0)) / float(points.kernel.gamma)
+    d2 = -np.log(np.clip(cosines, 1e-12, 1.0)) / float(points.kernel.get_params()["gamma"])
     return np.array(
         [_place(_dense_rows(points.X, near), d) for near, d in zip(neighbors, d2, strict=True)]
     )

@@ -75,6 +75,7 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
     """
 
     accepts_sparse = True
+    named_parts = {"kernel": as_kernel, "kernel_y": as_kernel}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT],
         "lam": [POSITIVE],

@@ -17,7 +17,7 @@ from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
 from mercer.spectral._centered import centered
 from mercer.spectral._moments import ScatterFactor, TableMoments
-from mercer.spectral._pca_routes import ProvedAxes, Route, first_look, proved_axes, size_exponent
+from mercer.spectral._pca_routes import PcaRoute, ProvedAxes, first_look, proved_axes, size_exponent
 
 
 class PCA(LinearProjection):
@@ -125,7 +125,7 @@ class PCA(LinearProjection):
         X = self._fit_table(X, ensure_min_samples=2)
         if hasattr(self, "factor_"):  # of batches before
             del self.factor_, self.factor_loss_
-        table, about, exponent = first_look(X, Route(self.route), self._most())
+        table, about, exponent = first_look(X, PcaRoute(self.route), self._most())
         axes = self._axes_of(table, about, X.shape)
         about = about._replace(mean=np.ldexp(about.mean, exponent))
         self._store(axes, about, X.shape[0], exponent)
@@ -159,7 +159,7 @@ class PCA(LinearProjection):
         return int(self.n_components) if isinstance(self.n_components, Integral) else None
 
     def _axes_of(self, table: Any, about: TableMoments, shape: tuple[int, int]) -> ProvedAxes:
-        route = Route(self.route)
+        route = PcaRoute(self.route)
         self.route_ = "svd" if self.route == "svd" else route.side(table.shape)
         return proved_axes(
             table,

@@ -67,6 +67,7 @@ class SupervisedPCA(NeedsTargets, LinearProjection):
     """
 
     many_targets = True
+    named_parts = {"kernel_y": as_kernel}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from mercer.tables.categorical import (
     learn_category,
     n_groups,
 )
-from mercer.tables.columns import READABLE_SHARE, Column
+from mercer.tables.columns import READABLE_SHARE, Column, dates, numbers
 from mercer.tables.numeric import (
     State,
     date_features,
@@ -33,6 +34,10 @@ from mercer.tables.textual import encode_text, learn_text, looks_like_text, text
 
 ROW_NAMES = {"", "id", "index", "row", "rowid", "row_id", "row_number", "rownames", "unnamed: 0"}
 """Names under which tools write the number of the row."""
+
+ROW_NAME = re.compile(r"(?:^|[_\-. ])(?:id|uuid|guid|key)$", re.IGNORECASE)
+CAMEL_ROW_NAME = re.compile(r"[a-z](?:Id|ID)$")
+NEARLY_ALL = 0.95  # of the rows have a value of their own in a column that names them
 
 FIRST_LOOK_ROWS = 1000
 """Rows of a long column from which it is seen that it holds no numbers or dates."""
@@ -143,11 +148,46 @@ def learn(column: Column, settings: EncoderSettings) -> State:
 
 
 def _learn_plain_number(column: Column, settings: EncoderSettings) -> State:
-    values = column.values
-    named_so = column.name.strip().lower() in ROW_NAMES and np.isfinite(values).all()
-    if named_so and len(np.unique(values)) == len(values) and _are_whole(values):
+    if identifies_rows(column):
         return dropped(column.name, "a different number in every row")
     return learn_number(column, settings.scale)
+
+
+def as_plain(column: Column) -> Column:
+    """Return texts that are numbers or dates as such, all other columns as they are."""
+    if column.form != "text":
+        return column
+    reading = _mostly(number_reading, column)
+    if reading is not None and not are_mostly_bounds(column):
+        return numbers(column.name, reading.values)
+    reading = _mostly(date_reading, column)
+    return column if reading is None else dates(column.name, reading.values)
+
+
+def identifies_rows(column: Column) -> bool:
+    """Whether a column names the rows: its name says so and nearly every number is another one.
+
+    A text that is different in every row does so whatever it is called, unless it is a sentence.
+    """
+    if column.form in ("text", "category"):
+        return len(column.levels) == len(column) and not is_sentence(column)
+    return column.form == "number" and names_rows(column.name) and _are_row_numbers(column.values)
+
+
+def is_sentence(column: Column) -> bool:
+    """Whether a column holds texts of several words, most of them different."""
+    return column.form == "text" and looks_like_text(column, 1)
+
+
+def names_rows(name: str) -> bool:
+    """Whether a name is one that people give to the numbers of rows, people or things."""
+    name = name.strip()
+    return name.lower() in ROW_NAMES or bool(ROW_NAME.search(name) or CAMEL_ROW_NAME.search(name))
+
+
+def _are_row_numbers(values: np.ndarray) -> bool:
+    different = len(np.unique(values)) >= NEARLY_ALL * len(values)
+    return bool(np.isfinite(values).all()) and different and _are_whole(values)
 
 
 def _are_whole(values: np.ndarray) -> bool:

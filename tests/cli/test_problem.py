@@ -72,12 +72,13 @@ def test_a_class_with_one_row_is_left_out_and_it_is_said():
 
 def test_every_class_is_in_both_parts_and_no_row_twice():
     y = ["a"] * 90 + ["b"] * 6 + ["c"] * 4
-    learn, test = split(as_problem(data(y)), 0.2, seed=0)
+    problem = as_problem(data(y))
+    learn, test = map(problem.take, split(problem, 0.2, seed=0))
     assert set(learn.y) == set(test.y) == {"a", "b", "c"}
     together = sorted(learn.X["x"].to_list() + test.X["x"].to_list())
     assert together == list(map(float, range(100)))
     assert len(test) == 20
-    again = split(as_problem(data(y)), 0.2, seed=0)[1]
+    again = problem.take(split(problem, 0.2, seed=0)[1])
     assert again.X["x"].to_list() == test.X["x"].to_list()
 
 

@@ -89,3 +89,13 @@ def test_values_are_written_to_the_last_bit():
     assert repr(space["made"].kernel) == repr(machine.kernel)
     assert space["made"].C == machine.C
     assert space["made"].time_limit is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--group", "city"), ("--time", "age"), ("--ignore", "id", "--test-size", "0.05")],
+)
+def test_any_split_can_be_repeated(mercer, table, mixed, tmp_path, words):
+    mixed.drop_nulls().write_csv(tmp_path / "whole.csv")
+    left, model = repeated(mercer, "whole.csv", "-t", "cost", "--model", "linear", *words)
+    same(left, model)

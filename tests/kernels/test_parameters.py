@@ -95,7 +95,7 @@ def test_values_follow_the_parameters():
 
 
 def test_unknown_parameter_names_what_there_is():
-    with pytest.raises(ValueError, match=r"Invalid parameter 'sigma'.*'gamma'"):
+    with pytest.raises(ValueError, match=r"has no parameter 'sigma'; it has .*'gamma'"):
         RBF().set_params(sigma=1.0)
 
 

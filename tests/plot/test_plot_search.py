@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mercer import KernelRidge, plot
 from mercer.cv_results import Axis
 from mercer.kernels import RBF, Laplacian, Linear
-from mercer.plot._axes import Scale
+from mercer.plot._axes import ValueScale
 from tests.cases import table, two_classes
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -256,12 +256,12 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
     ],
 )
 def test_a_scale_follows_the_values(values, kind):
-    assert Scale.of(Axis.of("parameter", list(values)).values).kind == kind
+    assert ValueScale.of(Axis.of("parameter", list(values)).values).kind == kind
 
 
 def test_borders_of_cells_enclose_their_values():
     for values in ([1.0, 2.0, 7.0], list(np.logspace(-2, 2, 5)), ["a", "b"], [4.0]):
-        scale = Scale.of(tuple(values))
+        scale = ValueScale.of(tuple(values))
         edges = scale.edges()
         assert len(edges) == len(values) + 1
         assert (edges[:-1] < scale.positions).all()

@@ -239,12 +239,6 @@ def test_a_hash_opens_its_tab(show, fragment, panel):
     assert visible_panels(page) == [panel]
 
 
-def test_the_badge_leads_to_the_proof(show):
-    page = show()
-    page.click(".badge a")
-    assert visible_panels(page) == ["proof"]
-
-
 # ---------------------------------------------------------------- hover
 def test_a_chart_says_its_values_at_the_pointer(show):
     page = show()

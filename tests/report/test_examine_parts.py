@@ -177,7 +177,7 @@ def test_too_little_time_for_many_classes_leaves_the_curve_out():
     with pytest.raises(LeftOutError, match="too few for a curve"):
         _pictures._check_part(np.repeat(np.arange(26), 2), np.array([20, 30, 40]), classes=True)
     with pytest.raises(LeftOutError, match="too few for a curve"):
-        _pictures._check_part(y[::10], np.array([10, 20, 30]), True)
+        _pictures._folds(y[::10], True, 0, None, None)
 
 
 def test_a_model_that_cannot_be_fitted_to_a_part_has_no_curve():

@@ -301,7 +301,8 @@ def test_the_verdict_says_value_rows_and_interval():
     assert told.startswith(
         "Accuracy 92.5\u00a0% on 600 rows (95\u00a0% interval 90.5\u00a0% to 94.3"
     )
-    assert told.endswith("better than the linear model by 6.4 points.")
+    assert "): better than the linear model by 6.4 points, but not by every score: " in told
+    assert told.endswith("by F1 worse than the linear model by 4.0 points.")
 
 
 def test_a_rival_far_away_stands_at_the_edge_as_an_arrow():

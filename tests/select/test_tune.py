@@ -225,3 +225,18 @@ def test_before_a_fit_there_is_no_report():
     assert str(search).startswith("TunedSearch(")
     with pytest.raises(NotFittedError):
         search.predict(X)
+
+
+@pytest.mark.parametrize("refit", [True, False, "f1", len])
+def test_of_several_scores_one_must_decide(refit):
+    scores = ["accuracy", "balanced_accuracy"]
+    with pytest.raises(ValueError, match=r"2 scores: say by refit= which .*'accuracy', 'balanced"):
+        tune("svc", MOONS, SIDES, scoring=scores, refit=refit)
+
+
+def test_the_score_that_is_named_decides():
+    search = tune(
+        "svc", MOONS, SIDES, cv=3, scoring=["accuracy", "balanced_accuracy"], refit="accuracy"
+    )
+    means = search.cv_results_["mean_test_accuracy"]
+    assert search.best_score_ == np.nanmax(means)

@@ -195,3 +195,20 @@ def test_a_hard_margin_that_does_not_exist_is_found_out():
     matrix = DenseMatrix.of(RBF(gamma=0.5)(rows))
     state = solve_dense(matrix, problem, 1e-3, Limits.of(-1, 10.0, 2**40), cold(problem))
     assert state.status is Status.NOT_SEPARABLE
+
+
+@pytest.mark.parametrize("size", [1.0, 1e25])
+def test_values_that_must_not_be_written_to_give_the_same(size):
+    rows, z = two_classes(40, 2)
+    K = size * RBF(gamma=0.5)(rows)  # beyond the range of float32 steps are in full precision
+    problem = MarginProblem.classify(z, 10.0 / size)
+    fixed = K.copy()
+    fixed.flags.writeable = False
+    free = solve_dense(DenseMatrix.of(K), problem, 1e-6, Limits(), cold(problem))
+    same = solve_dense(DenseMatrix.of(fixed), problem, 1e-6, Limits(), cold(problem))
+    np.testing.assert_array_equal(same.beta, free.beta)
+    full = solve_dense(
+        DenseMatrix.of(fixed).in_full_precision(), problem, 1e-6, Limits(), cold(problem)
+    )
+    np.testing.assert_allclose(full.beta, free.beta, atol=1e-5 * 10.0 / size)
+    np.testing.assert_array_equal(fixed, K)

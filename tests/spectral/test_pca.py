@@ -17,7 +17,7 @@ from mercer import PCA
 from mercer.spectral._centered import centered
 from mercer.spectral._moments import moments, scatter_moments
 from mercer.spectral._pca_routes import (
-    Route,
+    PcaRoute,
     first_look,
     missed_size,
     proved_axes,
@@ -259,7 +259,7 @@ def test_a_matrix_that_does_not_fit_is_refused():
 # ---------------------------------------------------------------- large tables
 def by_products(X, k):
     """Take the route of large tables on small ones."""
-    route = Route("auto", formed_up_to=8)
+    route = PcaRoute("auto", formed_up_to=8)
     scaled, about, _ = first_look(X, route, k)
     return proved_axes(
         scaled,

@@ -33,3 +33,16 @@ def takes_kernel(kernel: Kernel) -> Kernel:
 
 takes_kernel(RBF() + Linear())
 takes_kernel(RBF() * Linear())
+
+# whatever stands on the left of an operator, the algebra gives kernels
+assert_type(RBF() + Linear(), Kernel)
+assert_type(0.5 * RBF(), Kernel)
+assert_type(RBF() * 2, Kernel)
+assert_type(1.0 + RBF(), Kernel)
+assert_type(1 - RBF(), Kernel)
+assert_type(-(RBF() ** 2), Kernel)
+assert_type(0.5 * RBF(gamma=0.1) + Linear(), Kernel)
+assert_type(0.5 * RBF() - Linear().normalized().exp(), Kernel)
+assert_type(RBF().set_params(gamma=0.5), RBF)
+assert_type(SVC().set_params(C=2.0), SVC)
+SVC(0.5 * RBF() + Linear())

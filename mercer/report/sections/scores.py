@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer._words import NBSP, capital, count, fixed, number, percent, sentence, short
+from mercer._words import NBSP, capital, count, fixed, listing, number, percent, sentence, short
+from mercer.checks import Finding, open_leaks
 from mercer.report.charts.intervals import axis_around, axis_over, axis_strip, bar_strip, strip
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, card, tag
@@ -17,23 +18,53 @@ MODEL = "this model"
 SHOWN_COLUMNS = 25  # the others are folded away
 
 
-def cards(scores: Sequence[Score], own: str = MODEL) -> Markup:
-    """Return one card a score; ``own`` is what the model is called."""
-    inside = tag("div", [_card(score, own) for score in scores], class_="scores")
+def cards(scores: Sequence[Score], own: str = MODEL, *, praise: bool = True) -> Markup:
+    """Return one card a score; ``own`` is the model's name, without praise nobody is better."""
+    inside = tag("div", [_card(score, own, praise) for score in scores], class_="scores")
     return tag("section", tag("h2", "Scores", class_="hidden"), inside, aria_label="Scores")
 
 
 def verdict(study: Study) -> str:
-    """Return the first score in a sentence."""
+    """Return the first score in a sentence, and how the scores stand against the rivals.
+
+    A score that cannot be believed is not compared.
+    """
     if not study.scores:
         return ""
-    score, rows = study.scores[0], getattr(study.evaluation, "n_rows", None)
-    where = f" on {count(rows, 'row')}" if rows else ""
+    score = study.scores[0]
     between = interval(score, score.model)
-    against = comparison(score)
-    said = f"{score.name} {told(score, score.model.value)}{where}"
+    said = f"{score.name} {told(score, score.model.value)}{_where(study)}"
     said = f"{said} ({between})" if between else said
+    if leaks := open_leaks(study.findings):
+        because = " and ".join(dict.fromkeys(map(_cause, leaks)))
+        return sentence(f"{said}, which is not to be relied on because of a leak ({because})")
+    against = standing(study.scores)
     return sentence(f"{said}: {against}" if against else said)
+
+
+def _cause(leak: Finding) -> str:
+    return f"{listing(leak.columns)} {leak.kind}" if leak.columns else leak.kind
+
+
+def _where(study: Study) -> str:
+    rows = getattr(study.evaluation, "n_rows", None)
+    folds = f", cross-validated in {count(study.n_folds, 'fold')}" if study.n_folds else ""
+    return f" on {count(rows, 'row')}{folds}" if rows else folds
+
+
+def standing(scores: Sequence[Score]) -> str:
+    """Say how the model stands against its rivals by the first score, and where others disagree."""
+    compared = {score.name: words for score in scores if (words := comparison(score))}
+    if not compared:
+        return ""
+    first = next(iter(compared.values()))
+    others = [f"by {name} {w}" for name, w in compared.items() if _mood(w) != _mood(first)]
+    return f"{first}, but not by every score: {', '.join(others)}" if others else first
+
+
+def _mood(words: str) -> str:
+    """Return "better", "worse" or "not", with which a comparison begins."""
+    return words.split()[0]
 
 
 def told(score: Score, value: float) -> str:
@@ -99,9 +130,9 @@ def _gap(score: Score, gap: float) -> str:
     return f"{100 * gap:.1f} points" if score.unit == "share" else number(gap, 3)
 
 
-def _card(score: Score, own: str) -> Markup:
-    against = comparison(score)
-    mood = f"against {against.split()[0]}" if against else None
+def _card(score: Score, own: str, praise: bool) -> Markup:
+    against = comparison(score) if praise else ""
+    mood = f"against {_mood(against)}" if against else None
     return card(
         capital(score.name),
         tag("p", told(score, score.model.value), class_="figure"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from mercer._words import capital, count, sentence, short
+from mercer.checks import Finding, open_leaks
 from mercer.report.html import Markup, card, join, stack, table, tag
 from mercer.report.study import Case, CaseTable, Proof
 
@@ -12,6 +13,28 @@ OPEN_SENTENCES = 3  # of a part of what was done; the others are folded away
 MOST_COLUMNS = 12  # of the values of a row
 OWN_CELLS = ("truth", "prediction", "confidence", "reasons")
 ROOMY_COLUMNS = 3  # so many columns have room for long texts
+
+
+# ---------------------------------------------------------------- what must be known first
+def alert(findings: Sequence[Finding]) -> Markup | None:
+    """Return the findings that change what a score means, as the first thing on the page."""
+    told = [finding for finding in findings if finding.severity != "note"]
+    if not told:
+        return None
+    leaks = "leak" if open_leaks(told) else "warning"
+    shown = tag("ul", [tag("li", _found(finding)) for finding in told])
+    return tag("div", shown, class_=f"alert {leaks}", role="note", aria_label="Before you read on")
+
+
+def _found(finding: Finding) -> Markup:
+    after = finding.mended or finding.advice
+    said = f" {sentence(finding.sentence)} {sentence(after)}"
+    return join(tag("b", sentence(f"{_weight(finding)}: {finding.kind}")), said)
+
+
+def _weight(finding: Finding) -> str:
+    """Return how much a finding weighs: a leak that was mended is none any more."""
+    return "mended" if finding.mended else finding.severity
 
 
 # ---------------------------------------------------------------- what was done
@@ -105,34 +128,27 @@ def proof_panel(
     )
 
 
-def badge(proof: Proof) -> Markup:
-    """Return the proof in a line, for the head of the page."""
-    state, sign, word = _state(proof)
-    return tag(
-        "p",
-        tag("a", tag("b", sign, f" {word}"), href="#proof"),
-        tag("span", _plain(proof.sentence)),
-        class_=f"badge {state}",
-    )
-
-
 def _claim(proof: Proof) -> Markup:
-    state, sign, word = _state(proof)
+    """Return what the optimiser has reached, apart from how good the predictions are."""
+    state, word = ("ok", PROVED) if proof.ok else ("open", NOT_PROVED)
     return tag(
         "article",
-        tag("span", sign, class_="seal", aria_hidden="true"),
-        tag("div", tag("h3", word), tag("p", _plain(proof.sentence), class_="sentence")),
+        tag("h3", word),
+        tag("p", _plain(proof.sentence), class_="sentence"),
+        tag("p", ABOUT_PROOF),
         class_=f"card wide claim {state}",
     )
 
 
-def _state(proof: Proof) -> tuple[str, str, str]:
-    """Return the class of the style sheet, a sign and words."""
-    return ("ok", "✓", "Proved") if proof.ok else ("open", "!", "Not proved")
+PROVED, NOT_PROVED = "What the optimiser has proved", "What the optimiser has not proved"
+ABOUT_PROOF = (
+    "This is about the equations that were solved in training. How good the predictions are is "
+    "what the scores say."
+)
 
 
 def _plain(claim: str) -> str:
-    """Return the sentence without the words that the badge has said already."""
+    """Return the sentence without the words that the heading has said already."""
     return sentence(claim.removeprefix("not proved: "))
 
 

@@ -1,0 +1,110 @@
+"""Answers by cross-validation, where few rows could be held out: no model answers its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._words import count
+from mercer.report._budget import collected
+from mercer.report._rivals import usual_rivals
+from mercer.report._rows import TableRows, Training
+from mercer.report._subject import Answers, Subject
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Refitted:
+    """The model fitted anew to the rows outside a fold, and its answers to those inside."""
+
+    subject: Subject
+    rows: TableRows  # of the fold
+    train: Training
+    test: np.ndarray
+    own: Answers
+
+
+class CrossFitted:
+    """A model that was refitted for each fold; the folds hold every row once."""
+
+    def __init__(self, subject: Subject, rows: TableRows, y: np.ndarray, folds: Folds):
+        held_out = np.sort(np.concatenate([test for _, test in folds]))
+        if not np.array_equal(held_out, np.arange(len(y))):
+            raise ValueError("folds must hold out each row of X once")
+        with collected(ConvergenceWarning, UserWarning) as told:
+            self.parts = [_refitted(subject, rows, y, *fold) for fold in folds]
+        self.notes = [_words(len(folds)), *dict.fromkeys(text.splitlines()[0] for text in told)]
+
+    @property
+    def answers(self) -> Answers:
+        """The answers to all rows, each by a model that has not seen it."""
+        return self._joined([part.own for part in self.parts])
+
+    def rivals(self, own: Answers, seconds: float) -> tuple[dict[str, Answers], list[str]]:
+        """Return the answers of the usual rivals, refitted too, and words on them."""
+        share = seconds / len(self.parts)
+        found = [usual_rivals(p.subject, p.rows, p.own, p.train, share) for p in self.parts]
+        by_fold = [answers for answers, _ in found]
+        joined = {
+            _most_common(names): self._joined([a[n] for a, n in zip(by_fold, names, strict=True)])
+            for names in _of_all_folds(by_fold)
+        }
+        like_own = {n: replace(a, n_draws=own.n_draws, seed=own.seed) for n, a in joined.items()}
+        return like_own, list(dict.fromkeys(word for _, words in found for word in words))
+
+    def _joined(self, parts: Sequence[Answers]) -> Answers:
+        """Return answers to the folds as answers to all rows, in their order."""
+        order = np.argsort(np.concatenate([part.test for part in self.parts]))
+        scored = all(part.scores is not None for part in parts) and _same_labels(parts)
+        scores = np.concatenate([part.scores for part in parts]) if scored else None
+        labels = np.unique(np.concatenate([_labels(part) for part in parts]))
+        whole = Answers(
+            np.concatenate([part.y for part in parts]),
+            np.concatenate([part.prediction for part in parts]),
+            scores,
+            None if parts[0].labels is None else labels,
+        )
+        return whole.take(order)
+
+
+def _refitted(
+    subject: Subject, rows: TableRows, y: np.ndarray, learn: np.ndarray, test: np.ndarray
+) -> Refitted:
+    before, inside = rows.take(learn), rows.take(test)
+    model = Subject(clone(subject.model).fit(before.data, y[learn]))
+    own = Answers.of(model, inside.data, y[test])
+    return Refitted(model, inside, (before, y[learn]), test, own)
+
+
+def _same_labels(parts: Sequence[Answers]) -> bool:
+    return all(np.array_equal(_labels(part), _labels(parts[0])) for part in parts)
+
+
+def _labels(part: Answers) -> np.ndarray:
+    return np.empty(0) if part.labels is None else part.labels
+
+
+def _of_all_folds(by_fold: Sequence[dict[str, Answers]]) -> Iterator[list[str]]:
+    """Yield the names of a rival in each fold: the baseline comes first, others have one name."""
+    yield [next(iter(answers)) for answers in by_fold]
+    for name in list(by_fold[0])[1:]:
+        if all(name in answers for answers in by_fold):  # else it has not answered all rows
+            yield [name] * len(by_fold)
+
+
+def _most_common(names: Sequence[str]) -> str:
+    """Return the name that most folds have: which class is the most frequent may differ."""
+    return max(dict.fromkeys(names), key=list(names).count)
+
+
+def _words(n_folds: int) -> str:
+    return (
+        f"every row was predicted by a model like this one, fitted to the rows outside its fold "
+        f"({count(n_folds, 'fold')}); the parameters were chosen with all rows, which makes the "
+        f"scores a little too good"
+    )

@@ -1,0 +1,209 @@
+"""``mercer fit`` on tables with a trap: what it says first, and how it splits."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+pl = pytest.importorskip("polars")
+
+from mercer.cli.errors import CommandError  # noqa: E402
+from mercer.cli.parts import SplitOptions, parted, with_order  # noqa: E402
+from mercer.cli.problem import as_problem  # noqa: E402
+from mercer.datasets import Data  # noqa: E402
+from mercer.io import inspect  # noqa: E402
+from tests.checks.tables import patients, plain, walk  # noqa: E402
+
+QUICK = ("--model", "bayes", "--effort", "quick")
+LINEAR = ("--model", "linear", "--effort", "quick")
+
+
+def copies(n: int = 60, times: int = 10) -> pl.DataFrame:
+    """Coin flips as labels, every row ten times: there is nothing to learn but the rows."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.normal(size=(n, 3)), schema=["a", "b", "c"])
+    return pl.concat([frame.with_columns(y=np.where(rng.integers(2, size=n), "u", "v"))] * times)
+
+
+def problem_of(X: pl.DataFrame, y, task: str = "auto"):
+    return as_problem(Data(X, np.asarray(y), "y", tuple(X.columns), "csv", "t.csv"), task)
+
+
+def by(**named) -> SplitOptions:
+    return SplitOptions(**{"share": 0.2, "seed": 0} | named)
+
+
+def words(page: str) -> str:
+    return re.sub(r"<(style|script).*?</\1>", "", page.split("<body>")[1], flags=re.DOTALL)
+
+
+# ---------------------------------------------------------------- copies of rows
+def test_coin_flips_are_not_learned_from_copies(mercer, tmp_path):
+    copies().write_csv(tmp_path / "t.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", "--model", "knn", "--effort", "quick")
+    assert ended.code == 0, ended.err
+    lines = ended.out.splitlines()
+    first = next(i for i, line in enumerate(lines) if "repeated rows" in line)
+    assert first < next(i for i, line in enumerate(lines) if line.startswith("tune"))
+    about = inspect(tmp_path / "t.mercer")["about"]
+    assert about["scores"]["model"]["accuracy"]["value"] < 0.8
+    assert about["cross_validated"] < 0.8  # the folds of tuning keep copies together too
+    assert about["findings"][0]["kind"] == "repeated rows"
+    page = words((tmp_path / "t.report.html").read_text(encoding="utf-8"))
+    assert page.index("repeated rows") < page.index("<h1>")
+
+
+def test_a_test_file_with_known_rows_is_not_praised(mercer, tmp_path):
+    frame = copies(times=1)
+    frame.write_csv(tmp_path / "t.csv")
+    frame[:40].write_csv(tmp_path / "test.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", "--model", "knn", "--test", "test.csv")
+    assert ended.code == 0, ended.err
+    assert "cannot be believed" in ended.out
+    assert "not to be relied on" in ended.out
+    page = words((tmp_path / "t.report.html").read_text(encoding="utf-8"))
+    assert page.index("of the held-out rows (40 of 40) also stand") < page.index("<h1>")
+    assert "better than" not in page
+
+
+# ---------------------------------------------------------------- --strict
+def test_strict_stops_before_the_work_and_writes_nothing(mercer, tmp_path):
+    X, y = plain()
+    X.with_columns(later=y + 0.001 * X["x"], y=y).write_csv(tmp_path / "t.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", "--strict", *QUICK)
+    assert ended.code == 5
+    assert "--strict: gives the target away: the column 'later'" in ended.err
+    assert "tune" not in ended.out
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    assert mercer("fit", "t.csv", "-t", "y", "--strict", "--ignore", "later", *QUICK).code == 0
+
+
+def test_findings_for_machines(mercer, tmp_path):
+    X, y = plain()
+    X.with_columns(later=y + 0.001 * X["x"], same=pl.lit(1), y=y).write_csv(tmp_path / "t.csv")
+    found = json.loads(mercer("fit", "t.csv", "-t", "y", *QUICK, "--json").out)["findings"]
+    assert [(f["severity"], f["columns"]) for f in found] == [
+        ("leak", ["later"]),
+        ("note", ["same"]),
+    ]
+
+
+# ---------------------------------------------------------------- --group, --time
+def test_groups_are_suspected_and_kept_together(mercer, tmp_path):
+    X, y = patients()
+    X.with_columns(y=y).write_csv(tmp_path / "t.csv")
+    loose = mercer("fit", "t.csv", "-t", "y", "--model", "knn", "--no-report")
+    assert "--group 'patient'" in loose.out.replace("\n", " ")
+    ended = mercer("fit", "t.csv", "-t", "y", "--model", "knn", "--group", "patient", "--json")
+    about = json.loads(ended.out)
+    assert about["columns"] == ["height", "pulse"]
+    assert about["scores"]["model"]["accuracy"]["value"] < 0.8
+    assert about["cross_validated"] < 0.8
+    assert {f["severity"] for f in about["findings"]} <= {"note"}
+    X.drop("patient").head(5).write_csv(tmp_path / "new.csv")
+    assert mercer("predict", "t.mercer", "new.csv").code == 0
+
+
+def test_a_walk_is_judged_by_its_end(mercer, tmp_path):
+    X, y = walk()
+    X.with_columns(price=y).write_csv(tmp_path / "t.csv")
+    words = ("fit", "t.csv", "-t", "price", "--model", "knn", "--effort", "quick", "--json")
+    loose = json.loads(mercer(*words).out)
+    assert loose["scores"]["model"]["R²"]["value"] > 0.9
+    assert [f["kind"] for f in loose["findings"]] == ["time order"]
+    honest = json.loads(mercer(*words, "--time", "date").out)
+    assert honest["scores"]["model"]["R²"]["value"] < 0.5
+    assert honest["findings"] == []
+    assert honest["columns"] == ["date", "noise"]
+    apart = json.loads(mercer(*words, "--time", "date", "--ignore", "date").out)
+    assert apart["columns"] == ["noise"]
+
+
+def test_the_latest_rows_are_held_out():
+    X, y = walk()
+    problem = with_order(problem_of(X, y), by(time="date"))
+    parts = parted(problem, None, by(time="date"))
+    assert parts.learn.X["date"].max() < parts.test.X["date"].min()
+    assert len(parts.test) == 80
+    assert parts.learn.X["date"].is_sorted()
+
+
+def test_rows_without_a_time_are_left_out_and_it_is_said():
+    X, y = walk()
+    gappy = X.with_columns(date=pl.when(pl.int_range(pl.len()) > 2).then("date"))
+    problem = with_order(problem_of(gappy, y), by(time="date"))
+    assert len(problem) == 397
+    assert problem.notes == ("3 rows without a value of 'date' left out",)
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"group": "patientt"}, "--group: there is no 'patientt'; did you mean 'patient'"),
+        ({"time": "patient"}, "holds neither dates nor numbers"),
+        ({"group": "patient", "time": "pulse"}, "choose one"),
+    ],
+)
+def test_wrong_columns_are_told(named, message):
+    with pytest.raises(CommandError, match=message):
+        with_order(problem_of(*patients()), by(**named))
+
+
+def test_a_class_in_one_group_only_is_told():
+    X = pl.DataFrame({"who": ["a"] * 20 + ["b"] * 20, "x": np.arange(40.0) ** 2})
+    problem = with_order(problem_of(X, ["u"] * 20 + ["v"] * 20), by(group="who"))
+    with pytest.raises(CommandError, match="would be left to learn from"):
+        parted(problem, None, by(group="who"))
+
+
+# ---------------------------------------------------------------- few rows
+@pytest.mark.parametrize("task", ["classify", "regress"])
+def test_few_rows_are_scored_by_cross_validation(mercer, tmp_path, task):
+    X, y = plain(24)
+    target = y if task == "classify" else X["x"] + 0.1 * X["weight"]
+    X.with_columns(y=target).write_csv(tmp_path / "t.csv")
+    model = QUICK if task == "classify" else LINEAR
+    ended = mercer("fit", "t.csv", "-t", "y", *model)
+    assert ended.code == 0, ended.err
+    assert "5 held-out rows say little about new rows" in ended.out
+    assert "cross-validated in" in ended.out
+    about = inspect(tmp_path / "t.mercer")["about"]
+    assert (about["learned_rows"], about["test_rows"]) == (24, 24)
+    page = words((tmp_path / "t.report.html").read_text(encoding="utf-8"))
+    assert page.index("small test") < page.index("<h1>")
+
+
+@pytest.mark.parametrize(
+    ("n", "rare", "crossed"), [(147, 0, True), (150, 0, False), (300, 20, True), (300, 30, False)]
+)
+def test_how_few_is_too_few(n, rare, crossed):
+    X, _ = plain(n)
+    y = np.where(np.arange(n) < (rare or n // 2), "r", "s")
+    assert (parted(problem_of(X, y), None, by()).folds is not None) == crossed
+
+
+def test_a_small_part_of_a_large_table_is_only_told():
+    X, _ = plain(3000)
+    parts = parted(problem_of(X, np.where(np.arange(3000) < 8, "r", "s")), None, by())
+    assert parts.folds is None
+    assert [f.kind for f in parts.findings if not f.mended] == ["small test"]
+
+
+def test_a_given_test_part_is_kept_however_small():
+    X, y = plain(200)
+    problem = problem_of(X, y)
+    parts = parted(problem.take(np.arange(190)), problem.take(np.arange(190, 200)), by())
+    assert (parts.folds, len(parts.test)) == (None, 10)
+    assert parts.findings[0].kind == "small test"
+
+
+def test_the_proof_is_said_of_the_optimiser(mercer, tmp_path):
+    X, y = plain()
+    X.with_columns(y=y).write_csv(tmp_path / "t.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", "--model", "svm", "--effort", "quick", "--no-report")
+    assert "optimiser" in ended.out
+    assert "proved" not in ended.out.lower()
+    assert "optimiser" in mercer("info", "t.mercer").out

@@ -1,0 +1,87 @@
+"""Compiled loops: what Python must not call, it does not call."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DECORATORS = ("compiled", "compiled_part")
+
+
+class Source:
+    """A file, its compiled functions by decorator, and the names that it imports."""
+
+    def __init__(self, path: Path):
+        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        self.imported = {
+            alias.asname or alias.name: f"{node.module}.{alias.name}"
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        short = {name: self._decorator(value) for name, value in self._assigned()}
+        self.compiled = {
+            node: how
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef)
+            for decorator in node.decorator_list
+            if (how := self._decorator(decorator) or short.get(getattr(decorator, "id", "")))
+        }
+
+    def _assigned(self):
+        for node in self.tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                yield node.targets[0].id, node.value
+
+    @staticmethod
+    def _decorator(node: ast.expr) -> str | None:
+        name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        return name if name in DECORATORS else None
+
+    def parts(self) -> set[str]:
+        """Return the full names of what only compiled loops may call."""
+        how = self.compiled.items()
+        return {f"{self.module}.{node.name}" for node, name in how if name == "compiled_part"}
+
+    def used_by_python(self) -> set[str]:
+        """Return the full names that are used outside compiled functions."""
+        return set(self._used(self.tree))
+
+    def _used(self, node: ast.AST):
+        if node in self.compiled:
+            return
+        if isinstance(node, ast.Name):
+            yield self.imported.get(node.id, f"{self.module}.{node.id}")
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{self.imported.get(node.value.id, '')}.{node.attr}"
+        for child in ast.iter_child_nodes(node):
+            yield from self._used(child)
+
+
+@pytest.fixture(scope="module")
+def sources():
+    folders = ("mercer", "tests", "benchmarks")
+    return [Source(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def test_parts_of_compiled_loops_are_called_by_compiled_loops_only(sources):
+    parts = set().union(*(source.parts() for source in sources))
+    assert "mercer.solvers._newton_loops.subtract" in parts
+    for source in sources:
+        assert parts & source.used_by_python() == set()
+
+
+def test_a_call_from_python_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.test_compiled.ROOT", tmp_path)
+    (tmp_path / "loops.py").write_text(
+        "fast = compiled_part()\n@fast\ndef part(x): ...\n@compiled()\ndef whole(x): part(x)\n"
+    )
+    (tmp_path / "user.py").write_text("from loops import part\ndef f(): part(1)\n")
+    loops, user = Source(tmp_path / "loops.py"), Source(tmp_path / "user.py")
+    assert loops.parts() == {"loops.part"}
+    assert loops.parts() & loops.used_by_python() == set()
+    assert loops.parts() & user.used_by_python() == {"loops.part"}
