@@ -51,6 +51,7 @@ LEVELS = {
     "linear": 5,
     "machines": 5,
     "maps": 5,
+    "meta": 5,
     "nets": 5,
     "plot": 5,
     "spectral": 5,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer._floats import EPS
 from mercer.plot.records import N_BINS, Calibration, bin_of, ratio
 
 
@@ -28,6 +29,16 @@ class Reliability:
 def squared_gaps(probability: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return Σ_κ (p_κ − 1[y = κ])² of each row, shape (n,)."""
     return ((probability - truth) ** 2).sum(axis=1)
+
+
+def surprises(probability: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return −log p of what came true, shape (n,), for columns of one class or of all.
+
+    A probability of 0 counts as the smallest step of float64, so that one row is never infinite.
+    """
+    own = np.where(truth, probability, 1.0 - probability)
+    said = own[:, 0] if own.shape[1] == 1 else (probability * truth).sum(axis=1)
+    return -np.log(np.clip(said, EPS, 1.0))
 
 
 def are_probabilities(scores: np.ndarray) -> bool:

@@ -2,124 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from mercer.assess import rates
-from mercer.assess.bootstrap import (
-    Drawn,
-    Interval,
-    Resampling,
-    number,
-    percentiles,
-)
-from mercer.assess.calibration import Reliability, are_probabilities, squared_gaps
-from mercer.assess.ranking import Ranking
+from mercer.assess.answers import Answers
+from mercer.assess.bootstrap import Drawn, Interval, number, percentiles
 from mercer.plot import classes as pictures
+from mercer.plot import ranking as ranking_pictures
 from mercer.plot._axes import row_of_axes
-from mercer.plot.records import Calibration, Confusion, Roc
+from mercer.plot.ranking_records import PrecisionRecall, Roc, Thresholds
+from mercer.plot.records import Calibration
 
 SHOWN_CLASSES = 12  # tables of more classes would not be read
 CHEAP_DRAWS = 1e7  # values drawn for an interval that is printed without being asked for
-
-Statistic = Callable[[np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """True and predicted classes as numbers below ``n_labels``, scores of shape (n, 1 or K)."""
-
-    truth: np.ndarray
-    predicted: np.ndarray
-    weight: np.ndarray
-    n_labels: int
-    positive: int | None
-    scores: np.ndarray | None
-    n_bootstrap: int
-    seed: int
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The weights, the largest about one."""
-        return rates.in_units(self.weight)
-
-    # ------------------------------------------------------------ the matrix
-    def confusion(self) -> np.ndarray:
-        """Return the sums of weights, truth × prediction; whole numbers where weights are 1."""
-        return Confusion.counted(self.truth, self.predicted, self.n_labels, self.weight)
-
-    @cached_property
-    def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Distinct (cell of the matrix, weight), and how many rows each stands for."""
-        cell = self.truth * self.n_labels + self.predicted
-        found, sizes = np.unique(np.column_stack([cell, self.shares]), axis=0, return_counts=True)
-        return found[:, 0].astype(np.intp), found[:, 1], sizes
-
-    def draw_rates(self, rate: rates.Rate) -> np.ndarray:
-        """Return a rate of the matrix for all drawn samples."""
-        cells, weight, sizes = self._cells
-        K = self.n_labels
-        ones = np.ones(len(cells))
-        member = sp.csr_array((ones, cells, np.arange(len(cells) + 1)), (len(cells), K * K))
-        drawn = Resampling(cells // K, sizes, self.n_bootstrap, self.seed, K * K)
-        return drawn.values(lambda w: rate((w @ member).reshape(-1, K, K)), weight)
-
-    # ------------------------------------------------------------ scores
-    @property
-    def targets(self) -> np.ndarray:
-        """Which rows are of the class that a column of scores speaks of, shape (n, 1 or K)."""
-        if self.positive is not None:
-            return (self.truth == self.positive)[:, None]
-        return self.truth[:, None] == np.arange(self.n_labels)
-
-    @property
-    def calibrated(self) -> bool:
-        """Whether the scores are probabilities."""
-        return self.scores is not None and are_probabilities(self.scores)
-
-    def rocs(self) -> tuple[Roc, ...]:
-        """Return the curve of each column of scores."""
-        assert self.scores is not None
-        columns = zip(self.scores.T, self.targets.T, strict=True)
-        return tuple(Roc.of(score, own, self.shares) for score, own in columns)
-
-    @cached_property
-    def score_statistics(self) -> dict[str, Statistic]:
-        """What is computed from the scores, by name, as functions of weights of shape (b, n)."""
-        if self.scores is None:
-            return {}
-        rankings = [Ranking(s, t) for s, t in zip(self.scores.T, self.targets.T, strict=True)]
-
-        def areas(w: np.ndarray) -> np.ndarray:
-            return np.column_stack([ranking.auc(w) for ranking in rankings])
-
-        found: dict[str, Statistic] = {"auc": lambda w: rates.mean_defined(areas(w))}
-        if self.positive is None:
-            found["auc_by_class"] = areas
-        if self.calibrated:
-            gaps = squared_gaps(self.scores, self.targets)
-            found["brier"] = lambda w: rates.ratio(w @ gaps, w.sum(axis=1))
-            found["ece"] = self.reliability.error
-        return found
-
-    @cached_property
-    def reliability(self) -> Reliability:
-        """Probabilities of the positive class, or of the class that has the largest."""
-        assert self.scores is not None
-        best = self.scores.argmax(axis=1)[:, None]
-        probability = np.take_along_axis(self.scores, best, axis=1)[:, 0]
-        return Reliability(probability, np.take_along_axis(self.targets, best, axis=1)[:, 0])
-
-    def draw_scores(self, name: str) -> np.ndarray:
-        """Return what is computed from the scores for all drawn samples."""
-        sizes = np.ones(len(self.truth), np.intp)
-        drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed)
-        return drawn.values(self.score_statistics[name], self.shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +50,15 @@ class ClassificationEvaluation(Drawn):
         ``fpr``, ``tpr``, ``thresholds`` of the positive class, or of each class against the rest.
     auc : float or None
         Area under the curve, or the mean over the classes; ``auc_by_class`` holds each.
-    brier, ece, calibration
-        If the scores are probabilities: mean Σ(p − 1[y])², expected calibration error and the
-        bins (``edges, weight, predicted, observed``), for the positive class, or for the class
-        with the largest probability.
+    precision_recall : PrecisionRecall, tuple of PrecisionRecall, or None
+        ``precision``, ``recall``, ``thresholds`` and the ``share`` of the class, as for ``roc``.
+    average_precision : float or None
+        Σ (Rₖ − Rₖ₋₁) Pₖ over falling thresholds, or the mean over the classes;
+        ``average_precision_by_class`` holds each. A guess reaches the share of the class.
+    brier, log_loss, ece, calibration
+        If the scores are probabilities: mean Σ(p − 1[y])², mean −log p of what came true,
+        expected calibration error and the bins (``edges, weight, predicted, observed``), for the
+        positive class, or for the class with the largest probability.
     notes : tuple of str
         What is undefined, and why.
     n_rows : int
@@ -193,7 +97,11 @@ class ClassificationEvaluation(Drawn):
     roc: Roc | tuple[Roc, ...] | None = None
     auc: float | None = None
     auc_by_class: np.ndarray | None = None
+    precision_recall: PrecisionRecall | tuple[PrecisionRecall, ...] | None = None
+    average_precision: float | None = None
+    average_precision_by_class: np.ndarray | None = None
     brier: float | None = None
+    log_loss: float | None = None
     ece: float | None = None
     calibration: Calibration | None = None
 
@@ -240,6 +148,36 @@ class ClassificationEvaluation(Drawn):
             raise ValueError(f"there is no interval of {name!r}; there are those of {names}")
         return self._answers.draw_scores(name)
 
+    def thresholds(self, at: Any) -> Thresholds:
+        """Return what follows from calling rows positive from some scores on.
+
+        Parameters
+        ----------
+        at : array of float
+            The thresholds: of probabilities, or of decision values if these were given.
+
+        Returns
+        -------
+        Thresholds
+            ``at``, and the ``precision``, ``recall``, ``f1`` and share of ``flagged`` rows of each.
+
+        Examples
+        --------
+        >>> from mercer.assess import evaluate
+        >>> result = evaluate([0, 0, 1, 1], [0, 0, 0, 1], scores=[0.1, 0.3, 0.4, 0.8])
+        >>> found = result.thresholds([0.35, 0.5])
+        >>> found.recall.tolist(), found.flagged.tolist()
+        ([1.0, 0.5], [0.5, 0.25])
+        """
+        answers = self._answers
+        if answers.scores is None or answers.positive is None:
+            raise ValueError(
+                "thresholds need scores and a positive class: evaluate(y, prediction, scores, "
+                "positive=…)"
+            )
+        ((score, own),) = answers.columns()
+        return Thresholds.of(score, own, at, answers.weight)
+
     # ------------------------------------------------------------ for people
     def rows(self) -> Iterator[tuple[str, str]]:
         """Yield the lines of the table: a name and a text."""
@@ -247,9 +185,9 @@ class ClassificationEvaluation(Drawn):
         for name in ("accuracy", "uar", "macro_precision", "macro_f1", "mcc"):
             yield name.replace("_", " "), self._estimate(name, 0 < costs <= CHEAP_DRAWS)
         costs = self.n_rows * self.n_bootstrap * len(self.labels)
-        for name in ("auc", "brier", "ece"):
+        for name in ("auc", "average_precision", "brier", "log_loss", "ece"):
             if getattr(self, name) is not None:
-                yield name, self._estimate(name, 0 < costs <= CHEAP_DRAWS)
+                yield name.replace("_", " "), self._estimate(name, 0 < costs <= CHEAP_DRAWS)
         if self.positive is not None:
             names = ("tpr", "fpr", "tnr", "fnr", "ppv", "npv")
             yield f"{self.positive}", ", ".join(f"{n} {number(getattr(self, n))}" for n in names)
@@ -283,7 +221,7 @@ class ClassificationEvaluation(Drawn):
         axes = row_of_axes(count, axes)
         pictures.confusion(self.confusion, self.labels, ax=axes[0])
         if self.roc is not None:
-            pictures.roc(self._curves(), ax=axes[1])
+            ranking_pictures.roc(self._curves(), ax=axes[1])
         if self.calibration is not None:
             pictures.calibration(self.calibration, ax=axes[2])
         return axes
@@ -311,8 +249,7 @@ def _from_scores(answers: Answers) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: _plain(statistic(weight)[0]) for name, statistic in answers.score_statistics.items()
     }
-    curves = answers.rocs()
-    found["roc"] = curves if answers.positive is None else curves[0]
+    found["roc"], found["precision_recall"] = map(answers.curves, (Roc, PrecisionRecall))
     if answers.calibrated:
         found["calibration"] = answers.reliability.bins(answers.weight)
     return found

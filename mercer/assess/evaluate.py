@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import check_weights
+from mercer.assess.answers import Answers
 from mercer.assess.bootstrap import Interval, Tabulated, number, percentiles, with_ends
-from mercer.assess.classification import Answers, ClassificationEvaluation
+from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.regression import RegressionEvaluation, Residuals
 
 LARGEST_LABEL = 2.0**53  # beyond, all floats are whole: that says nothing about classes
@@ -343,6 +344,12 @@ def _score_columns(scores: Any, n: int, n_labels: int, positive: int | None) -> 
     if positive is None:
         return array
     return array.reshape(n, -1)[:, [positive]] if array.size > n else array.reshape(n, 1)
+
+
+def of_positive(scores: Any, labels: Any, positive: Any) -> Any:
+    """Return decision values, which speak of the second of two classes, as of the positive one."""
+    flat = scores is not None and np.ndim(scores) == 1 and len(labels) == 2
+    return -np.asarray(scores) if flat and positive == labels[0] else scores
 
 
 def _count(n_bootstrap: Any) -> int:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from mercer._display import printable
-from mercer.cli.errors import DATA, INTERRUPTED, UNREAD, USAGE, CommandError
-from mercer.cli.streams import Lasting, release, unread
-
-UsageError: Any = typer.BadParameter.__mro__[1]  # wherever this version of Typer keeps it
+from mercer.cli.ending import ended
+from mercer.cli.errors import INTERRUPTED, CommandError
 
 app = typer.Typer(
     name="mercer",
@@ -152,6 +146,39 @@ def fit(
         str | None,
         typer.Option(help="For matrices: 500MB, 2GB.  \\[default: half of what is free]"),
     ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="What models are chosen by: auto; of classes accuracy, balanced-accuracy, auc, "
+            "f1, average-precision, log-loss, brier; of numbers r2, rmse, mae, median-error, "
+            "mape, rmsle."
+        ),
+    ] = "auto",
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="The class that precision and recall are of.  \\[default: the rarer of two]",
+            metavar="LABEL",
+        ),
+    ] = None,
+    class_weight: Annotated[
+        str, typer.Option(help="none, or balanced: a rare class weighs as much as a common one.")
+    ] = "none",
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            help="The probability from which on a row is called positive; auto: that of the "
+            "largest F1 in cross-validation.  \\[default: 0.5, auto if the class is rare]",
+            metavar="PROBABILITY",
+        ),
+    ] = None,
+    target_transform: Annotated[
+        str, typer.Option(help="The scale on which numbers are learned: auto, none or log.")
+    ] = "auto",
+    extrapolate: Annotated[
+        bool,
+        typer.Option("--extrapolate", help="Let predictions leave the range of the targets."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.", min=0)] = 0,
     save: Annotated[
         Path | None, typer.Option(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
@@ -174,8 +201,11 @@ def fit(
     save = None if no_save else save or Path(f"{stem}.mercer")
     report = None if no_report else report or Path(f"{stem}.report.html")
     command = _command("fit")
+    wishes = command.Wishes(
+        metric, positive, class_weight, threshold, target_transform, extrapolate
+    )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
-    more = (effort, time_limit, memory, seed, save, report, reading, script)
+    more = (effort, time_limit, memory, seed, save, report, reading, wishes, script)
     options = command.FitOptions(*given, *by, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 
@@ -360,37 +390,4 @@ def _run(command: Any, *given: Any, screen: Any) -> None:
 
 def run() -> None:
     """Run a command: what is wrong with its input is said in one line."""
-    try:
-        code = app(prog_name="mercer", standalone_mode=False)
-        release()
-        sys.exit(code)
-    except BrokenPipeError:  # whoever read the answer has seen enough
-        unread(sys.stdout)
-        sys.exit(UNREAD)
-    except CommandError as error:
-        _stop(str(error), error.code)
-    except UsageError as error:
-        _misused(error)
-    except OSError as error:
-        _stop(f"{error.filename or 'a file'}: {error.strerror or error}", DATA)
-    except ValueError as error:
-        if os.environ.get("MERCER_TRACEBACK"):
-            raise
-        _stop(f"{error} (MERCER_TRACEBACK=1 shows where)", DATA)
-
-
-def _misused(error: Any) -> None:
-    """Say what is wrong with the words of the command line."""
-    message = error.format_message()
-    if not message:  # a command without a word: Typer has shown the help
-        sys.exit(USAGE)
-    path = error.ctx.command_path if error.ctx else "mercer"
-    _stop(f"{message} ({path} --help says more)", USAGE)
-
-
-def _stop(message: str, code: int) -> None:
-    text = printable(" ".join(message.split()))
-    Lasting(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold red]mercer:[/] {escape(text)}"
-    )
-    sys.exit(code)
+    ended(app)

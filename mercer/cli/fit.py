@@ -15,9 +15,11 @@ import numpy as np
 from mercer._limits import Limits
 from mercer._warm import prepare
 from mercer._words import count, fixed, short
+from mercer.assess.metrics import METRICS
 from mercer.checks import open_leaks
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import digest, read_with_target, said_in_one_line, writable
+from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, kernel_from_text, seconds
 from mercer.cli.parts import Parts, SplitOptions, parted, with_order
@@ -27,13 +29,16 @@ from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
 from mercer.cli.script import script
 from mercer.io import save
+from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
 
 NO_LIMIT = 1e9  # seconds for the report where the command has none
 LEAST_SECONDS = 2.0  # that the scores and a fair rival need, however little time there is
 LONGEST = 14  # characters of the name of a target or a class
-IN_UNITS = ("RMSE", "MAE")
+IN_UNITS = ("RMSE", "MAE", "median error")
+OF_POSITIVE = tuple(metric.title for metric in METRICS.values() if metric.of_positive)
+NO_WISHES = Wishes()
 IN_WORDS = {"UAR": "mean recall (UAR)"}
 
 Estimates = Mapping[str, float]  # value, low, high
@@ -61,6 +66,7 @@ class FitOptions:
     save: Path | None = None
     report: Path | None = None
     reading: ReadOptions = AS_FOUND
+    wishes: Wishes = NO_WISHES
     script: Path | None = None
 
 
@@ -71,6 +77,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     limit, memory = seconds(options.time_limit), budget(options.memory)
     kernel = kernel_from_text("rbf" if options.kernel == "auto" else options.kernel)
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
+    check_wishes(options.wishes)
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
     script_to = writable(options.script, "--script")
@@ -80,10 +87,11 @@ def fit(options: FitOptions, screen: Screen) -> int:
     learn, test = parts.learn, parts.test
     suits(options.model, learn)
     given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
+    given["goal"] = _goal(options, learn, kernel, screen)
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
     study, ended = _examined(learned, parts, screen, limits, options.seed, needed_again(options))
-    about = _about(options, learn, test, learned, study, screen)
+    about = _about(options, learn, test, learned, study, screen) | _judged(learned)
     _write(learned, study, about, save_to, report_to)  # before anything is printed
     if script_to is not None:
         write_text(script_to, _script(options, learn, test, learned, study))
@@ -150,6 +158,17 @@ def suits(model: str, problem: TableProblem) -> None:
         )
 
 
+def _goal(options: FitOptions, learn: TableProblem, kernel: Any, screen: Screen) -> Goal:
+    """Return what models are judged by, and say it; refuse a model that cannot do it."""
+    goal = goal_of(options.wishes, learn)
+    if options.model != "auto":
+        recipe = RECIPES[learn.task][options.model]
+        goal.check(options.model, recipe.estimator(kernel, options.seed))
+    if goal.words:
+        screen.say("metric", goal.words)
+    return goal
+
+
 def _examined(
     learned: Learned,
     parts: Parts,
@@ -160,13 +179,17 @@ def _examined(
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     learn, test = parts.learn, parts.test
+    goal, threshold = learned.goal, learned.threshold
     given: dict[str, Any] = {
+        "positive": goal.positive,
+        "metric": goal.metric.key,
+        "threshold": None if threshold is None else (threshold.value, threshold.words),
         "search": learned.search,
         "title": f"Predicting {test.target}: {learned.recipe.words}",
         "row_numbers": test.numbers,
         "command": "mercer " + shlex.join(sys.argv[1:]),
         "repeat": repeat,
-        "words": (*learned.words, *screen.notes),
+        "words": (*([goal.words] if goal.words else []), *learned.words, *screen.notes),
         "findings": parts.findings,
         "folds": parts.folds,
         "cv": learn.splitter(seed),
@@ -245,6 +268,23 @@ def needed_again(options: FitOptions) -> dict[str, str]:
         **{f"SHA-256 of {path.name}": digest(path) for path in files},
         "seed": str(options.seed),
     }
+
+
+def _judged(learned: Learned) -> dict[str, Any]:
+    """Return what the model was judged by, and what becomes of its answers."""
+    goal, last, threshold = learned.goal, learned.model[-1], learned.threshold
+    return {
+        "metric": goal.metric.key,
+        "positive": None if goal.positive is None else _plain(_python(goal.positive)),
+        "threshold": getattr(last, "threshold", None),
+        "best_threshold": None if threshold is None else threshold.value,
+        "target_transform": getattr(last, "target_transform", None),
+        "range": [last.low_, last.high_] if isinstance(last, TargetRegressor) else None,
+    }
+
+
+def _python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _plain(value: Any) -> Any:
@@ -331,6 +371,6 @@ def _row(
 def _label(name: str, study: Study, target: str) -> str:
     if name in IN_UNITS:
         return f"{name}, in {short(target, LONGEST)}"
-    if name == "F1":
-        return f"F1 of {short(study.evaluation.positive, LONGEST)!r}"
+    if name in OF_POSITIVE and study.evaluation.positive is not None:
+        return f"{name} of {short(study.evaluation.positive, LONGEST)!r}"
     return IN_WORDS.get(name, name)

@@ -12,13 +12,16 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer._limits import Limits
-from mercer._words import count, last_part, percent, setting
+from mercer._words import count, last_part, setting
+from mercer.cli.answers import AroundModel, Threshold, range_in_words
 from mercer.cli.errors import CommandError
 from mercer.cli.files import encoded, numbers_in_a_row
+from mercer.cli.goal import Goal, Wishes, goal_of
 from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import AUTO, RECIPES, Effort, Plan, Recipe
 from mercer.cli.screen import Screen
 from mercer.cv_results import Trials
+from mercer.meta import innermost
 from mercer.select import KernelSearchCV, Staged, tune
 from mercer.select.choices import NOISE
 from mercer.select.rounds import sample_rows
@@ -45,6 +48,8 @@ class Learned:
     interrupted: bool
     rows: np.ndarray  # of the last fit
     cut: list[str]  # what the time limit ended early
+    goal: Goal
+    threshold: Threshold | None  # of the largest F1, if one was looked for
 
     @property
     def n_rows(self) -> int:
@@ -89,7 +94,9 @@ class Learner:
         seed: int,
         screen: Screen,
         memory: int | str | None = None,
+        goal: Goal | None = None,
     ):
+        self.goal = goal or goal_of(Wishes(), problem)
         self.problem, self.kernel, self.seed, self.screen = problem, kernel, seed, screen
         self.effort, self.limits, self.memory = effort, limits, memory
         self.interrupted = False
@@ -106,12 +113,14 @@ class Learner:
         if self.interrupted:
             self.screen.note("interrupted: going on with the best found so far")
         best = self._best(searches)
-        last, rows = self._fit(best, plans[best.name], Z)
+        around = self._around(best, Z)
+        last, rows = self._fit(best, plans[best.name], Z, around)
+        last = around.with_threshold(last)
         pipeline = Pipeline([("encode", encoder), ("model", last)])
-        words = (*self._words(searches, best, len(rows)), *(self.cut or [UNCUT]))
-        return Learned(
-            best.name, best.recipe, pipeline, best.search, words, self.interrupted, rows, self.cut
-        )
+        answers = (*around.words, *range_in_words(last))
+        words = (*self._words(searches, best, len(rows)), *answers, *(self.cut or [UNCUT]))
+        found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
+        return Learned(*found, rows, self.cut, self.goal, around.threshold)
 
     def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
         """Return the work for each recipe; the rows of the first one's rounds judge them all."""
@@ -125,8 +134,7 @@ class Learner:
         first, other = searches[0], max(searches, key=lambda s: s.score)
         if self.problem.task == "regress":
             return other
-        judged = min(Staged().enough, len(self.problem))
-        error = (first.score * (1 - first.score) / judged) ** 0.5
+        error = self.goal.noise(first, min(Staged().enough, len(self.problem)))
         return other if other.score > first.score + NOISE * error else first
 
     # ------------------------------------------------------------ tuning
@@ -171,7 +179,9 @@ class Learner:
         estimator = recipe.estimator(
             self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
         )
+        estimator = self.goal.prepared(estimator)
         how: dict[str, Any] = {
+            "scoring": self.goal.scoring,
             "strategy": plan.staged,
             "refit": False,
             "random_state": self.seed,
@@ -192,19 +202,35 @@ class Learner:
         self.screen.note(self.cut[-1])
 
     # ------------------------------------------------------------ the last fit
-    def _fit(self, best: Search, plan: Plan, Z: Any) -> tuple[Any, np.ndarray]:
+    def _around(self, best: Search, Z: Any) -> AroundModel:
+        """Return what stands around the model: chosen on training rows, unless time is up."""
+        around = AroundModel(self.goal, self.problem, self.seed)
+        if not around.is_looked_for or self.interrupted:
+            return around
+        try:
+            with self.screen.step(around.what, f"looking for a {around.what}") as said:
+                around = around.chosen(self._estimator(best), Z, self.limits)
+                said += around.words
+        except TimeoutError:
+            self._was_cut(f"no {around.what} was found")
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.screen.note(f"interrupted: going on without looking for a {around.what}")
+        return around
+
+    def _fit(self, best: Search, plan: Plan, Z: Any, around: AroundModel) -> tuple[Any, np.ndarray]:
         """Return the best candidate fitted, and to which rows."""
         rows = self._rows_to_fit(best, plan)
-        estimator = self._estimator(best)
+        estimator = around.of(self._estimator(best))
         with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
             try:
                 with self.screen.noting():  # the report repeats them
                     estimator.fit(Z[rows], self.problem.y[rows])
             except KeyboardInterrupt:  # a model of few rows is soon fitted
                 self.interrupted, rows = True, self._sample(self.effort.first_rows)
-                estimator = self._estimator(best).fit(Z[rows], self.problem.y[rows])
-            said.append(_fitted(estimator, len(rows)))
-        status = getattr(estimator, "status_", "")
+                estimator = around.of(self._estimator(best)).fit(Z[rows], self.problem.y[rows])
+            said += [_fitted(innermost(estimator), len(rows)), *range_in_words(estimator)]
+        status = getattr(innermost(estimator), "status_", "")
         self.interrupted |= status == "interrupted"
         if status == "time_limit":
             self._was_cut("the last fit stopped before its optimum")
@@ -265,17 +291,14 @@ class Learner:
         ended = {"complete": "", "time_limit": " (out of time)", "interrupted": " (interrupted)"}
         return (
             f"{name}: {_scored(search)}{part}{ended[search.status_]}; {best}: "
-            f"{self._score(search.best_score_)}"
+            f"{self.goal.told(search.best_score_)}"
         )
-
-    def _score(self, value: float) -> str:
-        return f"{percent(value)} right" if self.problem.task == "classify" else f"R² {value:.3f}"
 
     def _words(self, searches: list[Search], best: Search, n_rows: int) -> list[str]:
         words = [
             f"A {s.recipe.words} was tuned by cross-validation "
             f"({count(s.search.n_splits_, 'split')}) on {len(s.rows):,} rows: "
-            f"{self._score(s.score)}."
+            f"{self.goal.told(s.score)}."
             for s in searches
         ]
         n = len(self.problem)

@@ -70,7 +70,7 @@ EFFORTS = {
             "square": Size((4_000, 10_000), 25_000),
             "line": Size((5_000, 20_000), 1_000_000),
         },
-        landmarks=2_000,
+        landmarks=1_500,
         values=3e11,
     ),
     "thorough": Effort(

@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer._words import count, fixed, last_part, setting
 from mercer.assess import evaluate as assess
+from mercer.assess.evaluate import of_positive
 from mercer.cli.errors import MODEL, CommandError
 from mercer.cli.files import (
     digest,
@@ -29,8 +30,9 @@ from mercer.io import inspect
 from mercer.report import write_report
 
 SCORES = (
-    *("accuracy", "uar", "auc", "confusion", "recall", "precision", "f1", "labels", "brier"),
-    *("r2", "rmse", "mae"),
+    *("accuracy", "uar", "auc", "average_precision", "confusion", "recall", "precision", "f1"),
+    *("labels", "positive", "brier", "log_loss"),
+    *("r2", "rmse", "mae", "median_error", "relative_error", "mape", "rmsle"),
 )
 
 
@@ -58,17 +60,19 @@ def evaluate(
     if data.resolve() == Path(about.get("data", "")).resolve():
         screen.note("the model has learned from rows of this file: new rows may be harder")
     y = problem.y if problem.task == "regress" else labels_like(model, problem.y)
-    result = _judged(model, problem, y, data, screen)
+    positive = _positive(model, about)
+    result = _judged(model, problem, y, data, screen, positive)
     screen.show(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
     screen.show(result)
     if problem.task == "regress":
         screen.show(f"rmse, mae and residuals are in units of {problem.target}")
     if report is not None:
-        shown = {
+        shown: dict[str, Any] = {
             "command": "mercer " + shlex.join(sys.argv[1:]),
             "row_numbers": problem.numbers,
             "repeat": {f"SHA-256 of {path.name}": digest(path) for path in (model_file, data)},
         }
+        shown |= {"positive": positive, "metric": about.get("metric")}
         write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **shown)
         screen.say("report", f"{report}  (open it in a browser)")
     screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
@@ -81,7 +85,15 @@ def labels_like(model: Any, y: Any) -> Any:
     return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
 
 
-def _judged(model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen: Screen) -> Any:
+def _positive(model: Any, about: dict[str, Any]) -> Any:
+    """Return the positive class of the fit, if it is still one of the model's."""
+    known = getattr(model, "classes_", np.zeros(0)).tolist()
+    return about["positive"] if about.get("positive") in known else None
+
+
+def _judged(
+    model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen: Screen, positive: Any
+) -> Any:
     """Compare; rows of a class that the model has never seen count as mistakes."""
     prediction = predicted(model, problem.X, data)
     if problem.task == "regress":
@@ -92,7 +104,8 @@ def _judged(model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen
         rows = count(int(unknown.sum()), "row")
         screen.note(f"{rows} of classes that the model has never seen ({names}): mistakes, all")
         return assess(y, prediction, labels=np.union1d(model.classes_, y))
-    return assess(y, prediction, scores=_scores(model, problem.X), labels=model.classes_)
+    scores = of_positive(_scores(model, problem.X), model.classes_, positive)
+    return assess(y, prediction, scores=scores, labels=model.classes_, positive=positive)
 
 
 def _scores(model: Any, X: Any) -> Any:

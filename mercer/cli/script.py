@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -105,7 +106,7 @@ def _module_of(kind: type) -> str:
     """Return from where a class is imported: mercer itself, or the public part of its module."""
     parts = kind.__module__.split(".")
     if parts[0] == "mercer":
-        return "mercer"
+        return "mercer" if hasattr(sys.modules["mercer"], kind.__name__) else ".".join(parts[:2])
     return ".".join(part for part in parts if not part.startswith("_"))
 
 

@@ -39,6 +39,7 @@ MERCER = (
     "losses",
     "machines",
     "maps",
+    "meta",
     "nets",
     "norms",
     "optimize",

@@ -4,19 +4,13 @@ Functions return the Axes that they drew on; Displays keep the plain data of a p
 from a fitted model, as in scikit-learn.
 """
 
-from mercer.plot.classes import (
-    CalibrationDisplay,
-    ConfusionDisplay,
-    RocDisplay,
-    calibration,
-    confusion,
-    roc,
-)
+from mercer.plot.classes import CalibrationDisplay, ConfusionDisplay, calibration, confusion
 from mercer.plot.curves import LearningCurveDisplay, learning_curve, validation_curve
 from mercer.plot.decision import DecisionDisplay
 from mercer.plot.gram import GramDisplay
 from mercer.plot.numbers import PredictionDisplay, predictions, residuals
 from mercer.plot.projections import EmbeddingDisplay, ScreeDisplay, embedding, scree
+from mercer.plot.ranking import PrecisionRecallDisplay, RocDisplay, precision_recall, roc
 from mercer.plot.runs import TraceDisplay, trace
 from mercer.plot.searches import SearchDisplay, search
 from mercer.plot.weights import loadings
@@ -28,6 +22,7 @@ __all__ = [
     "EmbeddingDisplay",
     "GramDisplay",
     "LearningCurveDisplay",
+    "PrecisionRecallDisplay",
     "PredictionDisplay",
     "RocDisplay",
     "ScreeDisplay",
@@ -38,6 +33,7 @@ __all__ = [
     "embedding",
     "learning_curve",
     "loadings",
+    "precision_recall",
     "predictions",
     "residuals",
     "roc",

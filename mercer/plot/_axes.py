@@ -188,3 +188,18 @@ def colour_bar(ax: Any, drawn: Any, label: str = "", pad: float = 0.02, **option
     bar.set_label(label, color=INK)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK)
+
+
+# ---------------------------------------------------------------- the square of two shares
+def veiled_legend(ax: Any, place: str) -> None:
+    """Write what is what, on a veil over what lies behind."""
+    legend(ax, loc=place, fontsize="small", frameon=True, framealpha=0.85, edgecolor="none")
+
+
+def unit_square(ax: Any, x: str, y: str, *, diagonal: bool = True) -> Any:
+    """Return Axes of two shares, with the diagonal unless that means nothing."""
+    ax = axes_for(ax, SIDE)
+    if diagonal:
+        ax.plot([0, 1], [0, 1], color="#999999", linewidth=1.0, linestyle="--")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    return clean(ax, "both", x, y)

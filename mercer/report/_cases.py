@@ -179,7 +179,7 @@ def _from_model(subject: Subject, first: np.ndarray, told: Sequence[str]) -> lis
     shown = range(len(rows.names))
     if len(shown) > SHOWN:
         shown = np.argsort(-rows.spreads(), kind="stable")[:SHOWN].tolist()
-    predicted = map(_text, np.asarray(final.predict(rows.data)))
+    predicted = map(_text, np.asarray(subject.predictor.predict(rows.data)))
     return [
         Case(int(rows.numbers[i]), "", prediction, said, None, rows.texts(i, shown))
         for i, (prediction, said) in enumerate(zip(predicted, told, strict=True))

@@ -104,6 +104,7 @@ def curve_of(
     sizes = _sizes(smallest, len(np.unique(y)) if classes else 1)
     if len(sizes) < FEWEST_SIZES:
         raise LeftOutError(TOO_FEW.format(f"{len(kept):,}"))
+    scoring = _judged_by(subject.search)
     with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
         sizes, train, test = learning_curve(
             clone(subject.model),
@@ -111,6 +112,7 @@ def curve_of(
             y[kept],
             train_sizes=sizes,
             cv=folds,
+            scoring=scoring,
             shuffle=True,
             random_state=seed,
         )
@@ -120,7 +122,13 @@ def curve_of(
     if not fitted.any():
         raise LeftOutError(f"no part of the rows could be fitted ({words})")
     scores = sizes[fitted], train[fitted], test[fitted]
-    return LearningCurve.of("accuracy" if classes else "R²", *scores, words)
+    return LearningCurve.of(score_name(subject.model, scoring), *scores, words)
+
+
+def _judged_by(search: Any) -> Any:
+    """Return the one score that a search went by; None is that of the model itself."""
+    scoring = getattr(search, "scoring", None)
+    return scoring if isinstance(scoring, str) or callable(scoring) else None
 
 
 def _summary(told: list[str]) -> str:

@@ -177,7 +177,8 @@ def usual_rivals(
 
 
 def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
-    return replace(Answers.of(rival, X, own.y), n_draws=own.n_draws, seed=own.seed)
+    drawn = {"n_draws": own.n_draws, "seed": own.seed, "positive": own.positive}
+    return replace(Answers.of(rival, X, own.y), **drawn)
 
 
 def _encoded(

@@ -7,12 +7,14 @@ hard for the other. So the rows are drawn again for both at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.classification import ClassificationEvaluation
+from mercer.assess.metrics import METRICS, RARE, shown
 from mercer.assess.rates import ratio
 from mercer.assess.regression import Residuals
 from mercer.report._subject import Answers, Evaluation
@@ -23,51 +25,60 @@ LEVEL = 1.0 - 2 * DOUBT
 FEWEST_DECISIVE = 6
 """On so many rows two models must differ: fewer prove nothing, since 2 · 2⁻⁵ is above 5 %."""
 
-MEANINGS = {
-    "accuracy": ("accuracy", "share of the rows predicted rightly"),
-    "uar": ("UAR", "mean recall of the classes: each class counts the same, however rare"),
-    "auc": ("AUC", "how often a row of a class is ranked above a row of another"),
-    "f1": ("F1", "harmonic mean of precision and recall of {!r}"),
-    "r2": ("R²", "share of the variance of the target that is explained"),
-    "rmse": ("RMSE", "root of the mean squared error, in the unit of the target"),
-    "mae": ("MAE", "mean absolute error, in the unit of the target"),
+OF_SCORES = ("auc", "average_precision", "log_loss", "brier")
+"""What is computed from probabilities or decision values, not from the predicted classes."""
+
+NEED_POSITIVE_TARGETS = {
+    "mape": "a target of 0 or less has no error relative to it",
+    "rmsle": "a target below 0 has no logarithm",
+    "relative_error": "the targets are 0 in the middle",
 }
-FALLING = {"rmse", "mae"}
-SHARES = {"accuracy", "uar", "f1"}  # read in per cent
 
 
-def score_cards(own: Answers, rivals: Mapping[str, Answers]) -> tuple[list[Score], dict[str, str]]:
-    """Return the scores of a model beside those of its rivals, and which there are not, and why."""
+def score_cards(
+    own: Answers, rivals: Mapping[str, Answers], metric: str | None = None
+) -> tuple[list[Score], dict[str, str]]:
+    """Return the scores of a model beside those of its rivals, and which there are not, and why.
+
+    ``metric`` comes first; without one, and where a class is rare, its own figures do.
+    """
     found, left_out = [], {}
-    for key in _keys(own.labels):
+    for key in _keys(own, metric):
         estimate = estimate_of(own.evaluation, key)
         if estimate is None:
-            left_out[MEANINGS[key][0]] = _reason(own.evaluation, key)
+            left_out[METRICS[key].title] = _reason(own.evaluation, key)
         else:
             found.append(_score(key, estimate, own, rivals))
     return found, left_out
 
 
-def _keys(labels: np.ndarray | None) -> tuple[str, ...]:
-    if labels is None:
-        return ("r2", "rmse", "mae")
-    return ("accuracy", "uar", "auc", "f1")[: 4 if len(labels) == 2 else 3]
+def _keys(own: Answers, metric: str | None) -> tuple[str, ...]:
+    """Return which scores are shown, in order."""
+    if own.labels is None:
+        relative = "mape" if own.evaluation.mape is not None else "relative_error"  # type: ignore[union-attr]
+        return tuple(dict.fromkeys((*shown(None, first=metric), relative)))
+    rare, named = is_rare(own), own.positive is not None
+    return shown(len(own.labels), rare=rare, positive=named, first=metric)
+
+
+def is_rare(own: Answers) -> bool:
+    """Tell whether the positive class is so rare that accuracy says little."""
+    positive = getattr(own.evaluation, "positive", None)
+    return positive is not None and float(np.mean(own.y == positive)) < RARE
 
 
 def _score(key: str, estimate: Estimate, own: Answers, rivals: Mapping[str, Answers]) -> Score:
     others = {n: e for n, r in rivals.items() if (e := estimate_of(r.evaluation, key))}
     leads = {n: e for n in others if (e := lead(own, rivals[n], key))}
-    name, meaning = MEANINGS[key]
-    unit: Literal["share", ""] = "share" if key in SHARES else ""
-    told = meaning.format(_plain(getattr(own.evaluation, "positive", None)))
-    return Score(name, told, estimate, others, key not in FALLING, unit, leads)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    metric = METRICS[key]
+    unit: Literal["share", ""] = "share" if metric.share else ""
+    told = metric.explained(getattr(own.evaluation, "positive", None))
+    return Score(metric.title, told, estimate, others, not metric.falling, unit, leads)
 
 
 def _reason(evaluation: Evaluation, key: str) -> str:
+    if getattr(evaluation, key, None) is None and key in NEED_POSITIVE_TARGETS:
+        return NEED_POSITIVE_TARGETS[key]
     if getattr(evaluation, key, None) is None:
         return "the model gives neither probabilities nor decision values of the classes"
     notes = " ".join(note for note in evaluation.notes if key in note or key == "uar")
@@ -112,8 +123,8 @@ def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple
 # ---------------------------------------------------------------- how far ahead
 def lead(own: Answers, rival: Answers, key: str) -> Estimate | None:
     """Return the score of a model less that of its rival on the same rows; None: not known."""
-    if key == "auc":  # every row has its place in the order
-        found, decisive = _lead_of_areas(own.evaluation, rival.evaluation), len(own.y)
+    if key in OF_SCORES:  # every row has its place in the order
+        found, decisive = _lead_of_draws(own.evaluation, rival.evaluation, key), len(own.y)
     else:
         found, decisive = _lead_of_rows(own, rival, key), int((own.wrong != rival.wrong).sum())
     if found is None or decisive >= FEWEST_DECISIVE:
@@ -121,11 +132,12 @@ def lead(own: Answers, rival: Answers, key: str) -> Estimate | None:
     return Estimate(found.value, min(found.low, 0.0), max(found.high, 0.0))
 
 
-def _lead_of_areas(own: Any, rival: Any) -> Estimate | None:
-    """The areas of both were drawn with the same rows already."""
-    if own.auc is None or rival.auc is None:
+def _lead_of_draws(own: Any, rival: Any, key: str) -> Estimate | None:
+    """The scores of both were drawn with the same rows already."""
+    one, other = getattr(own, key), getattr(rival, key)
+    if one is None or other is None:
         return None
-    return _estimate(own.auc - rival.auc, own.draws("auc") - rival.draws("auc"))
+    return _estimate(one - other, own.draws(key) - rival.draws(key))
 
 
 def _lead_of_rows(own: Answers, rival: Answers, key: str) -> Estimate | None:
@@ -151,17 +163,40 @@ def _ahead(own: Answers, rival: Answers, key: str) -> Measure:
         sizes = np.bincount(own.strata)
         shares = np.full(len(sizes), len(gain)) if key == "accuracy" else sizes * len(sizes)
         return lambda w: w @ (gain / shares[own.strata])
-    one, other = ((_f1(a) if key == "f1" else _error(a, key)) for a in (own, rival))
+    measure = OF_POSITIVE.get(key) or partial(_error, key=key)
+    one, other = measure(own), measure(rival)
     return lambda w: one(w) - other(w)
+
+
+def _called(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows are positive, and which are said to be."""
+    positive = answers.evaluation.positive  # type: ignore[union-attr]
+    return answers.y == positive, answers.prediction == positive
 
 
 def _f1(answers: Answers) -> Measure:
     """F₁ = 2 tp / (truly positive + said to be positive)."""
-    positive = answers.evaluation.positive  # type: ignore[union-attr]
-    truth, said = answers.y == positive, answers.prediction == positive
+    truth, said = _called(answers)
     return lambda w: ratio(2.0 * (w @ (truth & said)), w @ (truth.astype(float) + said))
+
+
+def _precision(answers: Answers) -> Measure:
+    truth, said = _called(answers)
+    return lambda w: ratio(w @ (truth & said), w @ said)
+
+
+def _recall(answers: Answers) -> Measure:
+    truth, said = _called(answers)
+    return lambda w: ratio(w @ (truth & said), w @ truth)
+
+
+OF_POSITIVE: dict[str, Callable[[Answers], Measure]] = {
+    "f1": _f1,
+    "ppv": _precision,
+    "tpr": _recall,
+}
 
 
 def _error(answers: Answers, key: str) -> Measure:
     residuals = Residuals(answers.y, answers.prediction, np.ones(len(answers.y)), 0, 0)
-    return lambda w: residuals.errors(w)[key]
+    return residuals.measures[key]

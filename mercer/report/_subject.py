@@ -15,11 +15,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.assess.classification import ClassificationEvaluation
-from mercer.assess.evaluate import evaluate_classes, evaluate_numbers
+from mercer.assess.evaluate import evaluate_classes, evaluate_numbers, of_positive
 from mercer.assess.regression import RegressionEvaluation
 from mercer.kernels import Kernel
 from mercer.linear import LogisticRegression, Ridge
 from mercer.maps import EmpiricalMap, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier
+from mercer.meta import Around
 from mercer.spectral import KernelPCA
 
 Evaluation = ClassificationEvaluation | RegressionEvaluation
@@ -70,6 +71,11 @@ class Subject:
         return _unfold(self.model)[1]
 
     @property
+    def predictor(self) -> Any:
+        """What stands at the end of all pipelines and searches, with what is around it."""
+        return _last(self.model)
+
+    @property
     def encoders(self) -> list[Any]:
         """The fitted transformers before it."""
         return _unfold(self.model)[0]
@@ -104,7 +110,8 @@ class Subject:
     def is_linear(self) -> bool:
         """Whether it is a linear model of its columns, found by a plain fit."""
         mapped = len(self.column_encoders) < len(self.encoders)
-        return type(self.final) in (LogisticRegression, Ridge) and not mapped
+        bent = getattr(self.predictor, "target_transform", "none") != "none"
+        return type(self.final) in (LogisticRegression, Ridge) and not mapped and not bent
 
     def encode(self, X: Any) -> Any:
         """Return rows as the last estimator sees them."""
@@ -177,11 +184,19 @@ def _unfold(model: Any) -> tuple[list[Any], Any]:
     """Return the transformers on the way, and what stands at the end."""
     if hasattr(model, "best_estimator_"):
         return _unfold(model.best_estimator_)
+    if isinstance(model, Around):
+        return _unfold(model.estimator_)
     if not isinstance(model, Pipeline):
         return [], model
     before = [step for _, step in model.steps[:-1] if step is not None and step != "passthrough"]
     further, final = _unfold(model.steps[-1][1])
     return before + further, final
+
+
+def _last(model: Any) -> Any:
+    if hasattr(model, "best_estimator_"):
+        return _last(model.best_estimator_)
+    return _last(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
 def _check_kind(model: Any, name: str) -> None:
@@ -207,6 +222,7 @@ class Answers:
     labels: np.ndarray | None  # None: numbers
     n_draws: int = DRAWS[1]
     seed: int = 0
+    positive: Any = None  # None: the second of two classes
 
     @classmethod
     def of(cls, subject: Subject, X: Any, y: np.ndarray) -> Answers:
@@ -238,7 +254,9 @@ class Answers:
         given = (weight, self.n_draws, self.seed)
         if self.labels is None:
             return evaluate_numbers(self.y, self.prediction, *given)
-        return evaluate_classes(self.y, self.prediction, self.scores, self.labels, None, *given)
+        scores = of_positive(self.scores, self.labels, self.positive)
+        classes = (scores, self.labels, self.positive)
+        return evaluate_classes(self.y, self.prediction, *classes, *given)
 
     @cached_property
     def strata(self) -> np.ndarray:

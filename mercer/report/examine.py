@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
-from mercer._array import n_threads
 from mercer._limits import Limits
 from mercer._words import count
 from mercer.checks import Finding
@@ -25,6 +18,7 @@ from mercer.report._cases import case_tables, fitted_rows, support_table
 from mercer.report._cross import CrossFitted, Folds
 from mercer.report._data import data_of
 from mercer.report._dependence import dependences
+from mercer.report._environment import environment, version_of
 from mercer.report._importance import importances
 from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._reasons import Reasons
@@ -32,6 +26,7 @@ from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
 from mercer.report._subject import Answers, Subject
+from mercer.report._thresholds import threshold_table
 from mercer.report.proofs import explain
 from mercer.report.study import Curve, Importance, Score, Study, Surface
 
@@ -51,7 +46,6 @@ TIMED = (*SHARES, "data", "partial dependence", "reasons")
 SHOWN_COLUMNS = 12
 LONGEST_MODEL, LONGEST_COMMAND = 300, 2000  # characters
 LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e-?\d+)?")
-LIBRARIES = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "Numba": "numba"}
 
 Found = TypeVar("Found")
 
@@ -73,6 +67,9 @@ def examine(
     folds: Folds | None = None,
     cv: Any = None,
     groups: Any = None,
+    positive: Any = None,
+    metric: str | None = None,
+    threshold: tuple[float, str] | None = None,
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> Study:
@@ -117,6 +114,13 @@ def examine(
         a copy of the model that is fitted to ``learn`` of its fold. They hold out each row once.
     cv, groups : splitter and array, default=None
         The folds of the learning curve, and the groups of the training rows; None: random folds.
+    positive : label, default=None
+        The class that precision, recall and their like speak of; None is the second of two.
+    metric : str, default=None
+        The score that comes first, by its name in an evaluation ("auc", "mae"); None is accuracy
+        or R², and where the positive of two classes is rare its average precision.
+    threshold : (float, str), default=None
+        A probability from which on to call rows positive, chosen on training rows, and how.
     time_limit : float, default=None
         Seconds for all of this, about; None is 60. The work is bounded by counts, the same on every
         machine; sections that would still take too long are reduced, and say so.
@@ -150,10 +154,10 @@ def examine(
         answers = Answers.of(subject, rows.data, targets)
     else:
         answers, more = crossed.answers, crossed.notes
-    answers = answers.drawn_with(int(random_state))
+    answers = replace(answers.drawn_with(int(random_state)), positive=positive)
     work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
     work.crossed, work.cv, work.groups = crossed, cv, groups
-    found = work.sections(rivals)
+    found = work.sections(rivals, metric)
     return Study(
         title=title or _title(subject, len(rows)),
         task=subject.task,
@@ -161,8 +165,9 @@ def examine(
         evaluation=answers.evaluation,
         proof=explain(subject.final, subject.encoders),
         command=command or _command(subject, taught is not None, time_limit, random_state),
-        repeat={**(repeat or {"seed": str(random_state)}), "mercer": _version("mercer")},
+        repeat={**(repeat or {"seed": str(random_state)}), "mercer": version_of("mercer")},
         environment=environment(time.monotonic() - start),
+        thresholds=threshold_table(subject, answers, threshold),
         left_out=work.left_out,
         findings=tuple(findings),
         n_folds=0 if folds is None else len(folds),
@@ -207,10 +212,10 @@ class _Work:
     cv: Any = None
     groups: Any = None
 
-    def sections(self, rivals: Mapping[str, Any] | None) -> dict[str, Any]:
+    def sections(self, rivals: Mapping[str, Any] | None, metric: str | None) -> dict[str, Any]:
         """Return the fields of a study that may be missing, or cost time."""
         seen, seed = (self.subject, self.rows, self.answers), self.answers.seed
-        scores = self._scores(rivals)
+        scores = self._scores(rivals, metric)
         columns, words = self._try("columns", self._importances) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
         reasons = self._try("reasons", lambda: Reasons.of(*seen, columns, self.limits))
@@ -245,7 +250,7 @@ class _Work:
             self.left_out[section] = str(reason)
             return None
 
-    def _scores(self, models: Mapping[str, Any] | None) -> list[Score]:
+    def _scores(self, models: Mapping[str, Any] | None, metric: str | None) -> list[Score]:
         seen = (self.subject, self.rows, self.answers)
         if models is None and self.crossed is not None:
             rivals, words = self.crossed.rivals(self.answers, self._share("rivals"))
@@ -253,7 +258,7 @@ class _Work:
             rivals, words = usual_rivals(*seen, self.train, self._share("rivals"))
         else:
             rivals, words = given_rivals(models, *seen), []
-        scores, missing = score_cards(self.answers, rivals)
+        scores, missing = score_cards(self.answers, rivals, metric)
         self.left_out.update(missing)
         self.notes += [*words, *self.answers.evaluation.notes, *_too_sure(scores)]
         return scores
@@ -355,42 +360,3 @@ def _rounded(value: Any) -> str:
     """Return a value as people read it; the command has all digits."""
     text = _written(value, LONGEST_MODEL)
     return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
-
-
-# ---------------------------------------------------------------- where it was done
-def environment(seconds: float) -> dict[str, str]:
-    """Return versions, the machine, the date and how long the report took."""
-    return {
-        "mercer": _version("mercer"),
-        "Python": platform.python_version(),
-        **{name: _version(package) for name, package in LIBRARIES.items()},
-        "system": f"{platform.system()} {platform.release()}",
-        "processor": f"{_processor()}, {n_threads()} of {os.cpu_count() or 1} cores",
-        "BLAS": _blas(),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "computed in": f"{seconds:.2g} s",
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:  # run from a source folder that was not installed
-        return "not installed"
-
-
-def _processor() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
-
-
-def _blas() -> str:
-    libraries = [info for info in threadpool_info() if info["user_api"] == "blas"]
-    texts = dict.fromkeys(
-        f"{info['internal_api']} {info['version'] or ''}".strip()
-        + f", {info['num_threads']} threads"
-        for info in libraries
-    )
-    return "; ".join(texts) or "unknown"

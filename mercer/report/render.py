@@ -32,7 +32,6 @@ TABS = {
 }
 """Tabs by their hash: the title, and the name under which a study says why it is left out."""
 
-PANELS = {"classify": classification.panels, "regress": regression.panels}
 SEEN = {"second": "on rows it learned from", "model": "on rows it did not see"}
 """The lines of the learning curve by the class of the style sheet."""
 
@@ -175,7 +174,7 @@ def _date(environment: Mapping[str, str]) -> str:
 def _performance(study: Study) -> Markup | None:
     """Return the cards of the evaluation and the learning curve."""
     more = _learning(study.curve) if study.curve is not None else None
-    cells = PANELS[study.task](study.evaluation, more) if study.evaluation is not None else [more]
+    cells = _panels(study, more) if study.evaluation is not None else [more]
     return tag("div", cells, class_="flow") if any(cells) else None
 
 
@@ -186,6 +185,12 @@ def _columns(study: Study) -> Markup | None:
         dependence(study.dependences, study.dependence_words),
     )
     return join(*parts) if any(parts) else None
+
+
+def _panels(study: Study, learning: Markup | None) -> list[Markup]:
+    if study.task == "classify":
+        return classification.panels(study.evaluation, learning, study.thresholds)
+    return regression.panels(study.evaluation, learning)
 
 
 # ---------------------------------------------------------------- lines

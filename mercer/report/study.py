@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer.checks import Finding
+from mercer.plot.ranking_records import Thresholds as ThresholdTable
 from mercer.plot.records import LearningCurve as Curve
 from mercer.plot.records import PartialDependence, Surface
 
@@ -138,6 +139,20 @@ class Proof:
 
 
 @dataclass(frozen=True, eq=False)
+class Thresholds:
+    """What follows from calling rows positive from a probability on, for a handful of them.
+
+    ``used`` is the probability of the model itself, ``chosen`` that of the largest F1 by
+    cross-validation on the training rows: the rows of the table have no say in it.
+    """
+
+    table: ThresholdTable
+    used: float
+    chosen: float | None = None
+    words: str = ""  # how it was chosen
+
+
+@dataclass(frozen=True, eq=False)
 class Study:
     """All that one report shows of one model; what could not be computed is None, and said."""
 
@@ -152,6 +167,7 @@ class Study:
     repeat: Mapping[str, str] = field(default_factory=dict)  # what the same result needs
     surface: Surface | None = None
     curve: Curve | None = None
+    thresholds: Thresholds | None = None
     cloud: Cloud | None = None
     cases: Sequence[CaseTable] = ()
     importances: Sequence[Importance] = ()

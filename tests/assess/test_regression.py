@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn import metrics
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -19,6 +20,7 @@ from mercer.assess import (
     evaluate,
     generalization_gap,
 )
+from mercer.assess.regression import weighted_median
 from tests.cases import table
 
 X = table(90, 3)
@@ -197,3 +199,49 @@ def test_rows_and_targets_must_match():
     model = LinearRegression().fit(X, Y)
     with pytest.raises(ValueError, match="X and y must have the same rows; got 90 and 80"):
         generalization_gap(model, X, Y, X, Y[:80])
+
+
+# ---------------------------------------------------------------- relative and median errors
+def test_relative_and_median_errors_are_those_of_scikit_learn():
+    rng = np.random.default_rng(4)
+    y = rng.lognormal(3.0, 1.0, 101)
+    prediction = y * rng.lognormal(0.0, 0.3, 101)
+    weight = rng.uniform(0.5, 2.0, 101)
+    found = evaluate(y, prediction, sample_weight=weight)
+    weights = {"sample_weight": weight}
+    wanted = metrics.mean_absolute_percentage_error(y, prediction, **weights)
+    assert found.mape == pytest.approx(wanted)
+    wanted = metrics.root_mean_squared_log_error(y, prediction, **weights)
+    assert found.rmsle == pytest.approx(wanted)
+    assert evaluate(y, prediction).median_error == pytest.approx(
+        metrics.median_absolute_error(y, prediction)
+    )
+    assert evaluate(y, prediction).relative_error == pytest.approx(
+        metrics.mean_absolute_error(y, prediction) / np.median(y)
+    )
+
+
+@given(
+    arrays(float, st.integers(1, 12), elements=st.floats(-5, 5)),
+    st.data(),
+)
+def test_whole_weights_of_a_median_are_repeated_rows(values, data):
+    counts = data.draw(arrays(int, len(values), elements=st.integers(0, 4)))
+    counts[0] += 1
+    found = weighted_median(values, counts[None].astype(float))[0]
+    assert found == pytest.approx(np.median(np.repeat(values, counts)))
+
+
+def test_targets_that_are_not_positive_have_no_relative_errors():
+    found = evaluate([-1.5, 0.0, 2.5], [0.0, 0.5, 2.0])
+    assert found.mape is None
+    assert found.rmsle is None
+    assert found.relative_error == pytest.approx((1.5 + 0.5 + 0.5) / 3 / 1.5)
+    assert evaluate([0.0, 0.0, 2.5], [0.0, 0.5, 2.0]).relative_error is None
+    with pytest.raises(ValueError, match="no interval of 'mape'"):
+        found.interval("mape")
+
+
+def test_a_prediction_below_zero_counts_as_zero_on_the_log_scale():
+    found = evaluate([1.0, 2.5], [-0.7, 2.5])
+    assert found.rmsle == pytest.approx(np.log(2.0) / np.sqrt(2))

@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("polars")
 pytest.importorskip("typer")
 
+from mercer.assess.metrics import METRICS
+from mercer.cli.goal import Goal
 from mercer.cli.learn import Learner
 
 
@@ -24,6 +26,7 @@ from mercer.cli.learn import Learner
 def test_another_model_must_be_better_by_more_than_chance(task, linear, taken):
     learner = object.__new__(Learner)
     learner.problem = type("Rows", (), {"task": task, "__len__": lambda self: 5000})()
+    learner.goal = Goal(METRICS[{"classify": "accuracy", "regress": "r2"}[task]], task)
     scored = {"svm": 0.850, "logistic": linear}
     assert (
         learner._best([SimpleNamespace(name=n, score=s) for n, s in scored.items()]).name == taken

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from mercer import SVC, KernelRidge, LogisticRegression
 from mercer.assess import evaluate
 from mercer.plot import (
     CalibrationDisplay,
     ConfusionDisplay,
+    PrecisionRecallDisplay,
     PredictionDisplay,
     RocDisplay,
 )
@@ -225,3 +226,18 @@ def test_predicted_numbers_stand_against_the_truth():
 )
 def test_bad_input_is_explained(call, error, match):
     refuses(call, error, match)
+
+
+def test_precision_and_recall_are_drawn_with_what_a_guess_reaches():
+    display = PrecisionRecallDisplay.from_estimator(TWO, X, TEXT, positive="no")
+    (curve,) = display.curves.values()
+    scores = TWO.predict_proba(X)[:, 0]  # of "no"
+    assert curve.average == pytest.approx(average_precision_score(np.equal(TEXT, "no"), scores))
+    drawn, guess = display.ax_.lines
+    np.testing.assert_array_equal(drawn.get_ydata(), curve.precision)
+    assert set(guess.get_ydata()) == {np.mean(np.equal(TEXT, "no"))}
+    result = evaluate(TEXT, TWO.predict(X), scores, positive="no")
+    same = PrecisionRecallDisplay.from_evaluation(result)
+    np.testing.assert_array_equal(same.curves["no"].recall, curve.recall)
+    with pytest.raises(ValueError, match="with scores"):
+        PrecisionRecallDisplay.from_evaluation(evaluate(TEXT, TEXT))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mercer._words import NBSP, number, percent
 from mercer.assess import evaluate
-from mercer.plot.records import RocCurves
+from mercer.plot.ranking_records import RocCurves
 from mercer.report.charts.frame import Frame, bars, line, path, thinned
 from mercer.report.charts.intervals import axis_around, strip
 from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale

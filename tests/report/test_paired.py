@@ -41,12 +41,16 @@ RATES = {
     "accuracy": metrics.accuracy_score,
     "uar": metrics.balanced_accuracy_score,
     "f1": metrics.f1_score,
+    "ppv": metrics.precision_score,
+    "tpr": metrics.recall_score,
 }
 ERRORS = {
     "r2": metrics.r2_score,
     "rmse": metrics.root_mean_squared_error,
     "mae": metrics.mean_absolute_error,
+    "median_error": metrics.median_absolute_error,
 }
+AREAS = ("auc", "average_precision")
 
 
 @settings(max_examples=15, deadline=None)
@@ -70,17 +74,19 @@ def test_the_lead_is_the_difference_of_the_errors_of_scikit_learn(key):
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_lead_of_areas(k):
     own, rival = pair(3, k)
-    assert lead(own, rival, "auc").value == pytest.approx(own.evaluation.auc - rival.evaluation.auc)
+    for key in AREAS:
+        one, other = (getattr(side.evaluation, key) for side in (own, rival))
+        assert lead(own, rival, key).value == pytest.approx(one - other)
 
 
-@pytest.mark.parametrize("key", [*RATES, "auc", *ERRORS])
+@pytest.mark.parametrize("key", [*RATES, *AREAS, *ERRORS])
 def test_the_lead_over_oneself_is_nothing(key):
     own = (numbers(0) if key in ERRORS else pair(0))[0]
     found = lead(own, own, key)
     assert (found.low, found.value, found.high) == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("key", [*RATES, "auc", *ERRORS])
+@pytest.mark.parametrize("key", [*RATES, *AREAS, *ERRORS])
 def test_the_lead_of_the_other_is_the_opposite(key):
     own, rival = numbers(0) if key in ERRORS else pair(0)
     there, back = lead(own, rival, key), lead(rival, own, key)

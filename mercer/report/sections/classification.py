@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._words import called, count, fixed, percent
-from mercer.plot.records import Confusion, RocCurves
+from mercer.plot.ranking_records import RocCurves
+from mercer.plot.records import Confusion
 from mercer.report.charts.frame import (
     Frame,
     bars,
@@ -22,6 +23,8 @@ from mercer.report.charts.frame import (
 )  # fmt: skip
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, card, scroller, stack, switch, table, tag
+from mercer.report.sections.rare import precision_recall, threshold_card
+from mercer.report.study import Thresholds
 
 BOTH = 6  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this have smaller cells
@@ -36,7 +39,9 @@ GRID = np.linspace(0.0, 1.0, 101)
 CELLS = (("counts", "Counts"), ("shares", "Row shares"))
 
 
-def panels(evaluation: Any, learning: Markup | None) -> list[Markup]:
+def panels(
+    evaluation: Any, learning: Markup | None, thresholds: Thresholds | None = None
+) -> list[Markup]:
     """Return the cells of the grid, in an order that leaves no gaps for few or many classes."""
     matrix, figures = confusion(evaluation), by_class(evaluation)
     charts = [
@@ -44,7 +49,11 @@ def panels(evaluation: Any, learning: Markup | None) -> list[Markup]:
         calibration(evaluation) if evaluation.calibration is not None else None,
     ]
     size = len(evaluation.labels)
-    if size > WIDE:
+    if evaluation.positive is not None and charts[0]:
+        curve = precision_recall(evaluation, thresholds)
+        line = threshold_card(evaluation, thresholds) if thresholds else None
+        order = [stack(matrix, figures), charts[0], curve, line, charts[1], learning]
+    elif size > WIDE:
         beside = tag("div", *charts, class_="stack pair") if any(charts) else None
         order = [matrix, beside, figures, learning]
     elif size > BOTH:

@@ -11,6 +11,7 @@ from mercer.checks import Finding, open_leaks
 from mercer.report.charts.intervals import axis_around, axis_over, axis_strip, bar_strip, strip
 from mercer.report.charts.scale import Linear
 from mercer.report.html import Markup, card, tag
+from mercer.report.sections.rare import of_a_rare_class
 from mercer.report.study import Estimate, Importance, Score, Study
 from mercer.report.wording import aligned
 
@@ -39,7 +40,7 @@ def verdict(study: Study) -> str:
         because = " and ".join(dict.fromkeys(map(_cause, leaks)))
         return sentence(f"{said}, which is not to be relied on because of a leak ({because})")
     against = standing(study.scores)
-    return sentence(f"{said}: {against}" if against else said)
+    return sentence("; ".join([f"{said}: {against}" if against else said, *of_a_rare_class(study)]))
 
 
 def _cause(leak: Finding) -> str:
