@@ -40,6 +40,8 @@ def same(left, model):
         ("-t", "risk", "--model", "bayes", "--seed", "5", "--test-size", "0.4"),
         ("-t", "cost", "--model", "ridge", "--kernel", "0.5*rbf + linear"),
         ("-t", "cost", "--model", "knn", "--ignore", "id", "--ignore", "risk"),
+        ("-t", "risk", "--model", "bayes", "--threshold", "0.3", "--positive", "low"),
+        ("-t", "cost", "--model", "linear", "--target-transform", "log"),
     ],
 )
 def test_the_script_repeats_the_fit(mercer, table, words):
