@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 EXTRA = {"typer", "rich", "polars"}
 
+PATIENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "OMP_WAIT_POLICY": "PASSIVE"}
+"""Threads that wait sleep at once: those that spin take the core from the thread they wait for
+where other programs run, and products of small matrices are then ten times slower and more."""
+
 
 def main() -> None:
     """Run the command; without its extra packages say how to get them."""
+    for name, value in PATIENT.items():  # read when the numerical libraries are loaded
+        os.environ.setdefault(name, value)
     try:
         import_module("mercer.cli.streams").prepare()
         import_module("mercer.cli.app").run()

@@ -167,7 +167,7 @@ def usual_rivals(
     words: list[str] = []
     try:
         X, y, words = _encoded(subject, train, own.seed, most_cells)
-        columns = subject.columns(rows.data)
+        columns = _plain(subject.columns(rows.data))
         for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
             found[rival] = _answers(Subject(model), columns, own)
             words += told
@@ -201,7 +201,12 @@ def _encoded(
     X = subject.columns(rows.data)
     if not _is_table(X):
         raise LeftOutError("they need finite numbers")
-    return X, y, words
+    return _plain(X), y, words
+
+
+def _plain(X: Any) -> Any:
+    """Return a table without names, so that all rivals take it."""
+    return X if sp.issparse(X) else np.asarray(X)
 
 
 def _fitted(
@@ -214,7 +219,7 @@ def _fitted(
             model = linear_model(X, y, classes=classes, time_limit=seconds)
         yield LINEAR, model, ["the linear model stopped short of its optimum"] if told else []
     if not sp.issparse(X) and seconds > FEWEST_SECONDS:  # of a sparse table trees see little
-        yield TREES, *_trees(np.asarray(X), y, classes, seed)
+        yield TREES, *_trees(X, y, classes, seed)
 
 
 def _trees(X: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> tuple[Any, list[str]]:
