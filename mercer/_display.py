@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, ClassVar
 
 Row = tuple[str, str]
+
+# control characters, halves of characters, and those that turn the direction of what follows
+UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]"
+)
 
 # inherits letters and colours from the notebook, so that it is at home in light and dark
 TABLE_STYLE = (
@@ -59,6 +65,29 @@ class CheckReport(Shown):
         return self.ok
 
 
+def printable(text: Any) -> str:
+    """Return a text whose control characters are shown: a terminal would obey them.
+
+    Examples
+    --------
+    >>> print(printable("\\x1b[31mred\\x07"))
+    \\x1b[31mred\\x07
+    """
+    return UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], str(text))
+
+
+def four_digits(value: float) -> str:
+    """Return a number as Python writes it, in about four digits without a power of ten up to 10⁷.
+
+    Examples
+    --------
+    >>> four_digits(18820.4), four_digits(0.25), four_digits(37.0), four_digits(1.2e9)
+    ('18,820', '0.25', '37', '1.2e+09')
+    """
+    whole = 9999.5 <= abs(value) < 1e7 or (value == round(value) if abs(value) < 1e7 else False)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
+
+
 def yes_no(flag: bool) -> str:
     """Return the text of a test: what failed stands out."""
     return "yes" if flag else "NO"
@@ -66,9 +95,9 @@ def yes_no(flag: bool) -> str:
 
 def text_table(title: str, rows: Iterable[Row], about: str = "") -> str:
     """Return lines ``name  value`` under a title, aligned."""
-    rows = list(rows)
+    rows = [(printable(name), printable(value)) for name, value in rows]
     width = max((len(name) for name, _ in rows), default=0)
-    lines = [f"{title}{': ' + about if about else ''}"]
+    lines = [printable(f"{title}{': ' + about if about else ''}")]
     return "\n".join(lines + [f"  {name:<{width}}  {value}" for name, value in rows])
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._display import four_digits
+
 NBSP = "\u00a0"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_NEAREST = 3  # names that a hint offers
@@ -51,7 +53,7 @@ def short_number(value: float) -> str:
     >>> short_number(37.0), short_number(0.25), short_number(1.2e9)
     ('37', '0.25', '1.2e+09')
     """
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
+    return four_digits(value)
 
 
 def fixed(value: Any) -> str:

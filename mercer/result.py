@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._display import Row, Shown, yes_no
+from mercer._display import Row, Shown, four_digits, yes_no
 
 
 class Status(Enum):
@@ -212,4 +212,4 @@ def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[Row]:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return four_digits(value) if isinstance(value, float) else str(value)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import ranges
-from mercer._display import html_table, text_table
+from mercer._display import four_digits, html_table, text_table
 
 BLOCK_VALUES = 2**20  # counts that are drawn together
 
@@ -132,7 +132,7 @@ class Drawn(Tabulated):
 
 def number(value: Any) -> str:
     """Return a short text for a rate or a count; what is undefined says so."""
-    return "0/0" if value != value else f"{float(value):.4g}"
+    return "0/0" if value != value else four_digits(float(value))
 
 
 def with_ends(value: float, interval: Interval) -> str:

@@ -18,6 +18,7 @@ def main() -> None:
     for name, value in PATIENT.items():  # read when the numerical libraries are loaded
         os.environ.setdefault(name, value)
     try:
+        import_module("mercer.cli.streams").prepare()
         import_module("mercer.cli.app").run()
     except ModuleNotFoundError as error:
         if error.name not in EXTRA:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from mercer.cli.errors import DATA, INTERRUPTED, USAGE, CommandError
-
-UsageError: Any = typer.BadParameter.__mro__[1]  # wherever this version of Typer keeps it
+from mercer.cli.ending import ended
+from mercer.cli.errors import INTERRUPTED, CommandError
 
 app = typer.Typer(
     name="mercer",
@@ -191,6 +186,9 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="The page.  \\[default: DATA.report.html]", metavar="HTML")
     ] = None,
+    script: Annotated[
+        Path | None, typer.Option(help="Python that repeats it, to write.", metavar="PY")
+    ] = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="Write no model.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no page.")] = False,
     json: Json = False,
@@ -207,7 +205,7 @@ def fit(
         metric, positive, class_weight, threshold, target_transform, extrapolate
     )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
-    more = (effort, time_limit, memory, seed, save, report, reading, wishes)
+    more = (effort, time_limit, memory, seed, save, report, reading, wishes, script)
     options = command.FitOptions(*given, *by, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 
@@ -257,6 +255,50 @@ def evaluate(
     reading = _command("reading").read_options(sep, na, decimal, sheet)
     given = (model, data, target, report, reading)
     _run(_command("saved").evaluate, *given, screen=_screen(quiet, json))
+
+
+COMPARISONS = """
+[bold]Examples[/]
+
+  mercer compare svm.mercer ridge.mercer new.csv
+
+  mercer compare houses.csv --target price --models ridge,svm,knn
+"""
+
+
+@app.command(epilog=COMPARISONS)
+def compare(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="A table, and saved models to compare on it.", metavar="DATA MODEL…"),
+    ],
+    models: Annotated[
+        str, typer.Option(help="Models to fit instead, by name: svm,ridge,…", metavar="NAMES")
+    ] = "",
+    target: Target = None,
+    test_size: Annotated[
+        float, typer.Option(help="With --models: the share held out.", min=0.01, max=0.9)
+    ] = 0.2,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
+    ] = None,
+    effort: Annotated[
+        str, typer.Option(help="With --models: quick, standard or thorough.")
+    ] = "standard",
+    time_limit: Annotated[str, typer.Option(help="With --models: when to cut that short.")] = "10m",
+    seed: Annotated[int, typer.Option(help="Of the split and the samples.", min=0)] = 0,
+    report: Annotated[
+        Path | None, typer.Option(help="The page.  \\[default: DATA.compare.html]", metavar="HTML")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare models on the same rows: scores, and which differences are more than chance."""
+    command = _command("compare")
+    names = tuple(name.strip() for name in models.split(",") if name.strip())
+    left_out = tuple(ignore or ())
+    given = (tuple(files), names, target, test_size, left_out, effort, time_limit, seed, report)
+    _run(command.run, command.CompareOptions(*given), screen=_screen(quiet, json))
 
 
 @app.command(
@@ -327,12 +369,12 @@ def prepare(json: Json = False, quiet: Quiet = False) -> None:
 @app.command()
 def demo(
     folder: Annotated[
-        Path | None, typer.Option(help="Where to write.  \\[default: a temporary folder]")
+        Path | None, typer.Option(help="Where to write.  \\[default: mercer-demo]")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Fit a model to the penguins that come with the library, and write its report."""
-    _run(_command("fit").demo, folder, screen=_screen(quiet, False))
+    """Write a table of penguins, fit a model to it, and write its report."""
+    _run(_command("demo").demo, folder, screen=_screen(quiet, False))
 
 
 def _run(command: Any, *given: Any, screen: Any) -> None:
@@ -348,32 +390,4 @@ def _run(command: Any, *given: Any, screen: Any) -> None:
 
 def run() -> None:
     """Run a command: what is wrong with its input is said in one line."""
-    try:
-        sys.exit(app(prog_name="mercer", standalone_mode=False))
-    except CommandError as error:
-        _stop(str(error), error.code)
-    except UsageError as error:
-        _misused(error)
-    except OSError as error:
-        _stop(f"{error.filename or 'a file'}: {error.strerror or error}", DATA)
-    except ValueError as error:
-        if os.environ.get("MERCER_TRACEBACK"):
-            raise
-        _stop(f"{error} (MERCER_TRACEBACK=1 shows where)", DATA)
-
-
-def _misused(error: Any) -> None:
-    """Say what is wrong with the words of the command line."""
-    message = error.format_message()
-    if not message:  # a command without a word: Typer has shown the help
-        sys.exit(USAGE)
-    path = error.ctx.command_path if error.ctx else "mercer"
-    _stop(f"{message} ({path} --help says more)", USAGE)
-
-
-def _stop(message: str, code: int) -> None:
-    text = " ".join(message.split())
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold red]mercer:[/] {escape(text)}"
-    )
-    sys.exit(code)
+    ended(app)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-USAGE, DATA, MODEL, LEAK, INTERRUPTED = 2, 3, 4, 5, 130
-"""Exit codes: a wrong option; data that cannot be used; a model file; --strict; Ctrl-C."""
+USAGE, DATA, MODEL, LEAK, INTERRUPTED, UNREAD = 2, 3, 4, 5, 130, 141
+"""Exit codes: an option; data; a model file; --strict; Ctrl-C; a reader that has gone away."""
 
 
 class CommandError(Exception):

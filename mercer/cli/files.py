@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -83,6 +84,12 @@ def encoded(
 def numbers_in_a_row(Z: Any) -> int:
     """Return how many numbers a row of a matrix holds, of a sparse one on average."""
     return int(-(-Z.nnz // Z.shape[0]) if sp.issparse(Z) else Z.shape[1])
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file, by which it is known again."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_model(path: Path) -> tuple[Any, dict[str, Any]]:

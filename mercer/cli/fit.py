@@ -1,10 +1,9 @@
-"""``mercer fit`` and ``demo``: from a file with a target to a model, scores and a report."""
+"""``mercer fit``: from a file with a target to a model, scores and a report."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -19,7 +18,7 @@ from mercer._words import count, fixed, short
 from mercer.assess.metrics import METRICS
 from mercer.checks import open_leaks
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
-from mercer.cli.files import read_with_target, said_in_one_line, writable
+from mercer.cli.files import digest, read_with_target, said_in_one_line, writable
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, kernel_from_text, seconds
@@ -28,7 +27,7 @@ from mercer.cli.problem import TableProblem, as_problem, learnable
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.screen import Screen, interval
-from mercer.datasets import load_penguins
+from mercer.cli.script import script
 from mercer.io import save
 from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
@@ -68,6 +67,7 @@ class FitOptions:
     report: Path | None = None
     reading: ReadOptions = AS_FOUND
     wishes: Wishes = NO_WISHES
+    script: Path | None = None
 
 
 def fit(options: FitOptions, screen: Screen) -> int:
@@ -80,25 +80,31 @@ def fit(options: FitOptions, screen: Screen) -> int:
     check_wishes(options.wishes)
     save_to = writable(options.save, "--save")
     report_to = writable(options.report, "--report")
+    script_to = writable(options.script, "--script")
     prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)
-    parts = _read(options, screen)
+    parts = read_rows(options, screen)
     learn, test = parts.learn, parts.test
-    _suits(options.model, learn)
+    suits(options.model, learn)
     given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
     given["goal"] = _goal(options, learn, kernel, screen)
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
-    study, ended = _examined(learned, parts, screen, limits, options.seed)
+    study, ended = _examined(learned, parts, screen, limits, options.seed, needed_again(options))
     about = _about(options, learn, test, learned, study, screen) | _judged(learned)
+    _write(learned, study, about, save_to, report_to)  # before anything is printed
+    if script_to is not None:
+        write_text(script_to, _script(options, learn, test, learned, study))
     show(study, learned.name, learn.target, screen)
     screen.say("optimiser", study.proof.sentence)
-    _write(learned, study, about, save_to, report_to, screen)
+    _say_where(save_to, report_to, screen)
+    if script_to is not None:
+        screen.say("script", f"{script_to}  (python {shlex.quote(str(script_to))})")
     screen.result(about)
     return INTERRUPTED if learned.interrupted or ended else 0
 
 
-def _read(options: FitOptions, screen: Screen) -> Parts:
+def read_rows(options: FitOptions, screen: Screen) -> Parts:
     """Return what to learn from and what to test with."""
     by = SplitOptions(
         options.test_size, options.seed, options.group, options.time, options.ignore, options.strict
@@ -142,7 +148,8 @@ def _names(X: Any) -> list[str]:
     return list(getattr(X, "columns", []))  # sparse rows have places, no names
 
 
-def _suits(model: str, problem: TableProblem) -> None:
+def suits(model: str, problem: TableProblem) -> None:
+    """Refuse a model that is for another task."""
     known = RECIPES[problem.task]
     if model != "auto" and model not in known:
         raise CommandError(
@@ -163,7 +170,12 @@ def _goal(options: FitOptions, learn: TableProblem, kernel: Any, screen: Screen)
 
 
 def _examined(
-    learned: Learned, parts: Parts, screen: Screen, limits: Limits, seed: int
+    learned: Learned,
+    parts: Parts,
+    screen: Screen,
+    limits: Limits,
+    seed: int,
+    repeat: Mapping[str, str],
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     learn, test = parts.learn, parts.test
@@ -176,6 +188,7 @@ def _examined(
         "title": f"Predicting {test.target}: {learned.recipe.words}",
         "row_numbers": test.numbers,
         "command": "mercer " + shlex.join(sys.argv[1:]),
+        "repeat": repeat,
         "words": (*([goal.words] if goal.words else []), *learned.words, *screen.notes),
         "findings": parts.findings,
         "folds": parts.folds,
@@ -241,9 +254,19 @@ def _about(
         "seconds": {name: round(value, 3) for name, value in screen.seconds.items()},
         "interrupted": learned.interrupted,
         "command": study.command,
+        "repeat": dict(study.repeat),
         "environment": dict(study.environment),
         "save": None if options.save is None else str(options.save),
         "report": None if options.report is None else str(options.report),
+    }
+
+
+def needed_again(options: FitOptions) -> dict[str, str]:
+    """Return what the same result needs: the files as they were, and the seed."""
+    files = [path for path in (options.data, options.test) if path is not None and path.is_file()]
+    return {
+        **{f"SHA-256 of {path.name}": digest(path) for path in files},
+        "seed": str(options.seed),
     }
 
 
@@ -274,14 +297,38 @@ def _write(
     about: dict[str, Any],
     save_to: Path | None,
     report_to: Path | None,
-    screen: Screen,
 ) -> None:
     if save_to is not None:
         with said_in_one_line():
             save(learned.model, save_to, about=about)
-        screen.say("model", f"{save_to}  (mercer predict {shlex.quote(str(save_to))} NEW_ROWS)")
     if report_to is not None:
         write_text(report_to, render(study))
+
+
+def _script(
+    options: FitOptions, learn: TableProblem, test: TableProblem, learned: Learned, study: Study
+) -> str:
+    """Return the Python that repeats it."""
+    left_out = options.ignore or options.group or options.time
+    return script(
+        learn,
+        test,
+        learned,
+        data=options.data,
+        target=options.target,
+        test_file=options.test,
+        columns=(_names(learn.X) or None) if left_out else None,
+        reading=options.reading.for_file(),
+        seed=options.seed,
+        command=study.command,
+        repeat=study.repeat,
+    )
+
+
+def _say_where(save_to: Path | None, report_to: Path | None, screen: Screen) -> None:
+    if save_to is not None:
+        screen.say("model", f"{save_to}  (mercer predict {shlex.quote(str(save_to))} NEW_ROWS)")
+    if report_to is not None:
         screen.say("report", f"{report_to}  (open it in a browser)")
 
 
@@ -327,20 +374,3 @@ def _label(name: str, study: Study, target: str) -> str:
     if name in OF_POSITIVE and study.evaluation.positive is not None:
         return f"{name} of {short(study.evaluation.positive, LONGEST)!r}"
     return IN_WORDS.get(name, name)
-
-
-# ---------------------------------------------------------------- the demonstration
-def demo(folder: Path | None, screen: Screen) -> int:
-    """Fit, test, prove and report on the penguins; return the exit code."""
-    folder = folder or Path(tempfile.mkdtemp(prefix="mercer-demo-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    options = FitOptions(
-        data=Path(str(load_penguins().path)),
-        target="species",
-        test_size=0.3,
-        save=folder / "penguins.mercer",
-        report=folder / "penguins.report.html",
-    )
-    if screen.talks:
-        screen.console.print("[dim]$[/] mercer fit penguins.csv --target species --test-size 0.3")
-    return fit(options, screen)

@@ -56,8 +56,7 @@ def check(text: str, data: Path | None, seed: int, screen: Screen) -> int:
     kernel = kernel_from_text(text)
     X = _points(data, seed, screen)
     report = check_kernel(kernel, X)
-    if screen.talks:
-        print(report)
+    screen.show(report)
     screen.result(
         {
             "kernel": repr(kernel),

@@ -47,10 +47,15 @@ class Learned:
     search: KernelSearchCV
     words: tuple[str, ...]
     interrupted: bool
-    n_rows: int  # of the last fit
+    rows: np.ndarray  # of the last fit
     cut: list[str]  # what the time limit ended early
     goal: Goal
     threshold: Threshold | None  # of the largest F1, if one was looked for
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the last fit."""
+        return len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +115,13 @@ class Learner:
             self.screen.note("interrupted: going on with the best found so far")
         best = self._best(searches)
         around = self._around(best, Z)
-        last, n_rows = self._fit(best, plans[best.name], Z, around)
+        last, rows = self._fit(best, plans[best.name], Z, around)
         last = around.with_threshold(last)
         pipeline = Pipeline([("encode", encoder), ("model", last)])
         answers = (*around.words, *range_in_words(last))
-        words = (*self._words(searches, best, n_rows), *answers, *(self.cut or [UNCUT]))
+        words = (*self._words(searches, best, len(rows)), *answers, *(self.cut or [UNCUT]))
         found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
-        return Learned(*found, n_rows, self.cut, self.goal, around.threshold)
+        return Learned(*found, rows, self.cut, self.goal, around.threshold)
 
     def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
         """Return the work for each recipe; the rows of the first one's rounds judge them all."""
@@ -214,8 +219,8 @@ class Learner:
             self.screen.note(f"interrupted: going on without looking for a {around.what}")
         return around
 
-    def _fit(self, best: Search, plan: Plan, Z: Any, around: AroundModel) -> tuple[Any, int]:
-        """Return the best candidate fitted, and to how many rows."""
+    def _fit(self, best: Search, plan: Plan, Z: Any, around: AroundModel) -> tuple[Any, np.ndarray]:
+        """Return the best candidate fitted, and to which rows."""
         rows = self._rows_to_fit(best, plan, Z)
         estimator = around.of(self._estimator(best))
         with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
@@ -230,7 +235,7 @@ class Learner:
         self.interrupted |= status == "interrupted"
         if status == "time_limit":
             self._was_cut("the last fit stopped before its optimum")
-        return estimator, len(rows)
+        return estimator, rows
 
     def _rows_to_fit(self, best: Search, plan: Plan, Z: Any) -> np.ndarray:
         n, most = len(self.problem), plan.fit_rows

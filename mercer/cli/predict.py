@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from mercer.cli.files import predicted, read_model, said_in_one_line, writable, 
 from mercer.cli.options import chosen
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.screen import Screen
+from mercer.cli.streams import write_data
 from mercer.datasets import read_batches
 
 BLOCK = 20_000  # rows that are read, predicted and written at once
@@ -97,6 +97,6 @@ def _print(frames: Iterator[Any]) -> int:
     n = 0
     with said_in_one_line():
         for frame in frames:
-            sys.stdout.write(frame.write_csv(include_header=n == 0))
+            write_data(frame.write_csv(include_header=n == 0))
             n += frame.height
     return n

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from mercer._sklearn import _safe_indexing
-from mercer._words import called, count, percent
+from mercer._words import called, count, percent, short_number
 from mercer.checks import GroupFolds, TimeFolds
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
@@ -57,6 +57,10 @@ class TableProblem:
             times=None if self.times is None else self.times[rows],
         )
 
+    def with_targets(self, y: np.ndarray) -> TableProblem:
+        """Return the same rows with targets of another type."""
+        return replace(self, y=y)
+
     @property
     def written(self) -> dict[str, Any]:
         """How the targets of other files are to be read."""
@@ -79,7 +83,10 @@ class TableProblem:
         """The target in words."""
         if self.task == "regress":
             low, middle, high = np.quantile(self.y, [0, 0.5, 1])
-            return f"{self.target}: numbers from {low:.4g} to {high:.4g}, median {middle:.4g}"
+            return (
+                f"{self.target}: numbers from {short_number(low)} to {short_number(high)}, "
+                f"median {short_number(middle)}"
+            )
         labels, counts = np.unique(self.y, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         shares = [f"{called(labels[i])} {percent(counts[i] / len(self))}" for i in order[:4]]

@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from mercer._words import count, fixed, last_part, setting
 from mercer.assess import evaluate as assess
 from mercer.assess.evaluate import of_positive
 from mercer.cli.errors import MODEL, CommandError
-from mercer.cli.files import predicted, read_model, read_with_target, said_in_one_line, writable
+from mercer.cli.files import (
+    digest,
+    predicted,
+    read_model,
+    read_with_target,
+    said_in_one_line,
+    writable,
+)
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
@@ -53,18 +59,18 @@ def evaluate(
         screen.note(note)
     if data.resolve() == Path(about.get("data", "")).resolve():
         screen.note("the model has learned from rows of this file: new rows may be harder")
-    y = problem.y if problem.task == "regress" else _like(model, problem.y)
+    y = problem.y if problem.task == "regress" else labels_like(model, problem.y)
     positive = _positive(model, about)
     result = _judged(model, problem, y, data, screen, positive)
-    if screen.talks:
-        screen.console.print(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
-        print(result)
-    if screen.talks and problem.task == "regress":
-        screen.console.print(f"rmse, mae and residuals are in units of {escape(problem.target)}")
+    screen.show(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
+    screen.show(result)
+    if problem.task == "regress":
+        screen.show(f"rmse, mae and residuals are in units of {problem.target}")
     if report is not None:
         shown: dict[str, Any] = {
             "command": "mercer " + shlex.join(sys.argv[1:]),
             "row_numbers": problem.numbers,
+            "repeat": {f"SHA-256 of {path.name}": digest(path) for path in (model_file, data)},
         }
         shown |= {"positive": positive, "metric": about.get("metric")}
         write_report(model, report, problem.X, y, title=f"Predicting {problem.target}", **shown)
@@ -73,7 +79,7 @@ def evaluate(
     return 0
 
 
-def _like(model: Any, y: Any) -> Any:
+def labels_like(model: Any, y: Any) -> Any:
     """Return labels of the type that the model was fitted to."""
     classes = getattr(model, "classes_", y)
     return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
@@ -140,6 +146,9 @@ def _lines(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, _score(estimate)
     if about.get("proof"):
         yield "optimiser", about["proof"]["sentence"]
+    for name, text in (about.get("repeat") or {}).items():
+        if name.startswith("SHA-256"):
+            yield "data", f"{name}: {text}"
     if about.get("columns"):
         yield "columns", ", ".join(about["columns"])
     libraries = ("mercer", "scikit-learn", "numpy")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mercer._display import printable
 from mercer._words import duration, fixed
 from mercer.checks import Finding
+from mercer.cli.streams import Lasting, write_data
 
 NAME = 10  # columns for the name of a step
 LINES = 8  # of a step; the report has them all
@@ -28,11 +29,12 @@ class Screen:
     def __init__(self, *, quiet: bool = False, as_json: bool = False):
         self.quiet, self.as_json = quiet, as_json
         self.talks = not (quiet or as_json)
-        self.console = Console(highlight=False)
-        self.errors = Console(stderr=True, highlight=False)
+        self.console = Lasting(highlight=False)
+        self.errors = Lasting(stderr=True, highlight=False)
         self.bar: bool | str = "auto" if not quiet else False
         self.seconds: dict[str, float] = {}
         self.notes: list[str] = []
+        self._turning = False  # a spinner on the terminal, above which lines must be printed
 
     @contextmanager
     def step(self, name: str, doing: str) -> Iterator[list[str]]:
@@ -40,7 +42,7 @@ class Screen:
         said: list[str] = []
         start = time.monotonic()
         if self.talks and self.console.is_terminal and doing:
-            with self.console.status(f"[dim]{escape(doing)} …"):
+            with self._status(doing):
                 yield said
         else:
             yield said
@@ -52,13 +54,26 @@ class Screen:
     def note(self, text: str) -> None:
         """Say what the reader should know, and keep it for the report."""
         self.notes.append(text)
-        self._print("note", "yellow", escape(text), self.errors)
+        together = self._turning and self.errors.is_terminal
+        self._print("note", "yellow", text, self.console if together else self.errors)
+
+    @contextmanager
+    def _status(self, doing: str) -> Iterator[None]:
+        """Turn a spinner while something is done."""
+        utf8 = (self.console.encoding or "").startswith("utf")
+        told = f"[dim]{escape(printable(doing))} …"
+        self._turning = True
+        try:
+            with self.console.status(told, spinner="dots" if utf8 else "line"):
+                yield
+        finally:
+            self._turning = False
 
     def found(self, finding: Finding) -> None:
         """Say what is odd about the rows: how bad it is, what it is, and what to do."""
         color = {"leak": "bold red", "warning": "yellow"}.get(finding.severity, "cyan")
         name, color = ("mended", "yellow") if finding.mended else (finding.severity, color)
-        self._print(name, color, escape(str(finding)), self.console)
+        self._print(name, color, str(finding), self.console)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -75,19 +90,25 @@ class Screen:
 
     def _line(self, name: str, text: str, seconds: float | None) -> None:
         spent = "" if seconds is None or seconds < 0.1 else duration(seconds)
-        self._print(name, "cyan", escape(text), self.console, spent)
+        self._print(name, "cyan", text, self.console, spent)
 
     def _print(self, name: str, color: str, text: str, console: Console, spent: str = "") -> None:
         if self.talks:
             line = Table.grid(padding=(0, 1, 0, 0))
             line.add_column(width=NAME, style=color, no_wrap=True)
             line.add_column(overflow="fold")
-            cells = [name, " ".join(text.split())]
+            cells = [escape(name), escape(printable(" ".join(text.split())))]
             if spent:
                 line.add_column(style="dim", no_wrap=True)
                 cells.append(f" {spent}")
             line.add_row(*cells)
             console.print(line)
+
+    def show(self, text: Any) -> None:
+        """Print lines as they are."""
+        if self.talks:
+            for line in str(text).split("\n"):
+                self.console.print(escape(printable(line)), soft_wrap=True)
 
     def blank(self) -> None:
         """Leave a line free."""
@@ -107,16 +128,16 @@ class Screen:
         table = Table(title=title, box=None, title_justify="left", padding=(0, 1), pad_edge=True)
         for i, column in enumerate(columns):
             side: Any = "right" if i and not left else "left"
-            table.add_column(escape(column), justify=side, overflow="fold")
+            table.add_column(escape(printable(column)), justify=side, overflow="fold")
         for row in rows:
-            table.add_row(*map(escape, row))
+            table.add_row(*(escape(printable(cell)) for cell in row))
         self.console.print(table)
 
     def result(self, values: dict[str, Any]) -> None:
         """Print the JSON object, if that was asked for."""
         if self.as_json:
-            json.dump(plain(values), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-            sys.stdout.write("\n")
+            write_data(json.dumps(plain(values), indent=2, ensure_ascii=False, allow_nan=False))
+            write_data("\n")
 
 
 def _few(lines: list[str]) -> list[str]:

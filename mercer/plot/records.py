@@ -228,3 +228,34 @@ def mean_and_spread(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and standard deviation over folds, without NaN; NaN where all are."""
     table = np.ma.masked_invalid(scores)
     return table.mean(axis=1).filled(np.nan), table.std(axis=1).filled(np.nan)
+
+
+# ---------------------------------------------------------------- columns
+@dataclass(frozen=True, eq=False)
+class PartialDependence:
+    """Mean predictions of the same rows when one of their columns is set to each of some values.
+
+    ``mean``, ``low`` and ``high`` (the quartiles over the rows) have the shape (values, names);
+    ``values`` are numbers, or texts where the column has levels.
+    """
+
+    column: str
+    values: tuple[Any, ...]
+    names: tuple[str, ...]  # what is predicted: classes, or "prediction"
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(
+        cls, column: str, values: Sequence[Any], names: Sequence[str], predictions: np.ndarray
+    ) -> PartialDependence:
+        """Average predictions of shape (values, rows, names) over the rows."""
+        low, high = np.quantile(predictions, [0.25, 0.75], axis=1)
+        mean = predictions.mean(axis=1)
+        return cls(str(column), tuple(values), tuple(names), mean, low, high)
+
+    @property
+    def reach(self) -> float:
+        """How far the mean goes from its lowest to its highest value, at most over the names."""
+        return float(np.ptp(self.mean, axis=0).max())

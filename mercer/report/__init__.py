@@ -2,6 +2,7 @@
 
 from mercer.report._rivals import baseline, boosted_trees, linear_model
 from mercer.report._rows import as_rows
+from mercer.report.compare import Comparison, compare, comparison_page
 from mercer.report.examine import environment, examine
 from mercer.report.proofs import explain
 from mercer.report.render import embedding_page, render
@@ -10,11 +11,14 @@ from mercer.report.write import write_report, write_text
 
 __all__ = [
     "Cloud",
+    "Comparison",
     "Proof",
     "Study",
     "as_rows",
     "baseline",
     "boosted_trees",
+    "compare",
+    "comparison_page",
     "embedding_page",
     "environment",
     "examine",

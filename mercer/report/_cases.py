@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._words import percent
+from mercer._words import percent, short_number
+from mercer.report._reasons import Reasons
 from mercer.report._rows import TableRows, Training, as_rows
 from mercer.report._subject import Answers, Subject
 from mercer.report.study import Case, CaseTable
@@ -16,16 +18,26 @@ from mercer.report.study import Case, CaseTable
 SHOWN = 10
 
 
-def case_tables(answers: Answers, rows: TableRows, columns: Sequence[int]) -> list[CaseTable]:
-    """Return the tables of the rows that were predicted."""
+TYPICAL = ("most certain and right", "smallest residuals")
+"""Tables of rows that need no explanation."""
+
+
+def case_tables(
+    answers: Answers, rows: TableRows, columns: Sequence[int], reasons: Reasons | None = None
+) -> list[CaseTable]:
+    """Return the tables of the rows that were predicted, with what moved the predictions."""
     tables = _numbers(answers) if answers.labels is None else _classes(answers)
     unit = "confidence" if answers.probabilistic else "margin"
     measure = "residual" if answers.labels is None else unit
-    return [
-        CaseTable(heading, words, [_case(answers, rows, int(i), columns) for i in order], measure)
-        for heading, words, order in tables
-        if len(order)
-    ]
+    found = []
+    for heading, words, order in tables:
+        cases = [_case(answers, rows, int(i), columns) for i in order]
+        if reasons is not None and heading not in TYPICAL:
+            told = reasons.told(order)
+            cases = [replace(c, reasons=why) for c, why in zip(cases, told, strict=True)]
+            words = f"{words}; {reasons.words}"
+        found.append(CaseTable(heading, words, cases, measure))
+    return [table for table in found if table.cases]
 
 
 Listing = tuple[str, str, np.ndarray]
@@ -84,11 +96,11 @@ def _case(
 
 def _confidence(answers: Answers, i: int) -> str:
     if answers.labels is None:
-        return f"{answers.wrong[i]:+.4g}"
+        return f"{'+' if answers.wrong[i] > 0 else ''}{short_number(answers.wrong[i])}"
     if answers.certainty is None:
         return ""
     sure = float(answers.certainty[i])
-    return _share(sure) if answers.probabilistic else f"{sure:.3g}"
+    return _share(sure) if answers.probabilistic else short_number(float(f"{sure:.3g}"))
 
 
 def _share(probability: float) -> str:
@@ -97,7 +109,7 @@ def _share(probability: float) -> str:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+    return short_number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
 # ---------------------------------------------------------------- support vectors
@@ -110,14 +122,14 @@ def support_table(
         return None
     weights = np.abs(_dense(final.dual_coef_)).reshape(-1, len(final.support_)).max(axis=0)
     first = np.argsort(-weights, kind="stable")[:SHOWN]
-    told = [f"{weights[k]:.4g}" for k in first]
+    told = [short_number(weights[k]) for k in first]
     if not len(first):
         cases = []
-    elif train is not None and _fitted_rows(final, len(train[1])) == len(train[1]):
+    elif train is not None and fitted_rows(final, len(train[1])) == len(train[1]):
         cases = _from_training(subject, *train, first, told, columns)
     else:
         cases = _from_model(subject, first, told)
-    words = _support_words(len(weights), _fitted_rows(final), len(cases))
+    words = _support_words(len(weights), fitted_rows(final), len(cases))
     return CaseTable("support vectors", words, cases, "weight")
 
 
@@ -125,7 +137,7 @@ def _dense(values: Any) -> np.ndarray:
     return np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
 
 
-def _fitted_rows(final: Any, unknown: int = 0) -> int:
+def fitted_rows(final: Any, unknown: int = 0) -> int:
     """Return how many rows the model was fitted to: support vectors are numbered among them."""
     return int(getattr(final, "shape_fit_", (unknown,))[0])
 

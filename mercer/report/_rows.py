@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._sklearn import _safe_indexing
-from mercer._words import short
+from mercer._words import short, short_number
 from mercer.report._subject import Subject, one_column
 
 LONGEST_TEXT = 200
@@ -49,6 +49,14 @@ class TableRows:
         for i, (column, order) in enumerate(shuffles):
             sources.setdefault(column, base.copy())[i * n : (i + 1) * n] = order
         return self._replaced(_safe_indexing(self.data, base), sources)
+
+    def mixed(self, base: np.ndarray, sources: dict[int, np.ndarray]) -> Any:
+        """Return rows ``base`` whose columns hold the values of other rows."""
+        return self._replaced(_safe_indexing(self.data, base), sources)
+
+    def cell(self, row: int, column: int) -> Any:
+        """Return what stands in a column of a row."""
+        return self._cell(row, column)
 
     def spreads(self) -> np.ndarray:
         """Return the variance of each column; of a text that of its indicators, 1 − Σ p²."""
@@ -236,6 +244,7 @@ def _spread(column: Any) -> float:
     gone = missing(values)
     if values.dtype.kind in "biuf":
         known = values[~gone].astype(np.float64)
+        known = known[np.isfinite(known)]
         unit = float(np.abs(known).max(initial=0.0))
         variance = float(np.var(known / unit)) * min(unit, 1e150) ** 2 if unit > 0 else 0.0
         return variance if not gone.any() else max(variance, _impurity(gone.astype(str)))
@@ -253,7 +262,7 @@ def cell_text(value: Any) -> str:
     if _is_missing(value):
         return "missing"
     if isinstance(value, (float, np.floating)):
-        return f"{float(value):.4g}"
+        return short_number(float(value))
     return short(
         value.decode(errors="replace") if isinstance(value, bytes) else value, LONGEST_TEXT
     )

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
-from mercer._array import n_threads
 from mercer._limits import Limits
 from mercer._words import count
 from mercer.checks import Finding
 from mercer.report._budget import LeftOutError, affordable_rows
-from mercer.report._cases import case_tables, support_table
+from mercer.report._cases import case_tables, fitted_rows, support_table
 from mercer.report._cross import CrossFitted, Folds
+from mercer.report._data import data_of
+from mercer.report._dependence import dependences
+from mercer.report._environment import environment, version_of
 from mercer.report._importance import importances
 from mercer.report._pictures import cloud_of, curve_of, surface_of
+from mercer.report._reasons import Reasons
 from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
@@ -43,10 +40,12 @@ SHARES = {
 }
 """The parts of the time that sections may take."""
 
+TIMED = (*SHARES, "data", "partial dependence", "reasons")
+"""Sections that are left out when the time is over; the last three are small by their counts."""
+
 SHOWN_COLUMNS = 12
 LONGEST_MODEL, LONGEST_COMMAND = 300, 2000  # characters
 LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e-?\d+)?")
-LIBRARIES = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "Numba": "numba"}
 
 Found = TypeVar("Found")
 
@@ -61,6 +60,7 @@ def examine(
     rivals: Mapping[str, Any] | None = None,
     title: str | None = None,
     command: str = "",
+    repeat: Mapping[str, str] | None = None,
     words: Sequence[str] = (),
     row_numbers: Any = None,
     findings: Sequence[Finding] = (),
@@ -99,6 +99,8 @@ def examine(
         The heading.
     command : str, default=""
         How to repeat it; empty writes a line of Python.
+    repeat : mapping, default=None
+        What the same result needs beside the command: files with their SHA-256, the seed.
     words : sequence of str, default=()
         Sentences that come first among those that say what was done.
     row_numbers : array of int of shape (n,), default=None
@@ -163,6 +165,7 @@ def examine(
         evaluation=answers.evaluation,
         proof=explain(subject.final, subject.encoders),
         command=command or _command(subject, taught is not None, time_limit, random_state),
+        repeat={**(repeat or {"seed": str(random_state)}), "mercer": version_of("mercer")},
         environment=environment(time.monotonic() - start),
         thresholds=threshold_table(subject, answers, threshold),
         left_out=work.left_out,
@@ -215,12 +218,19 @@ class _Work:
         scores = self._scores(rivals, metric)
         columns, words = self._try("columns", self._importances) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
-        cases = case_tables(self.answers, self.rows, shown)
+        reasons = self._try("reasons", lambda: Reasons.of(*seen, columns, self.limits))
+        cases = case_tables(self.answers, self.rows, shown, reasons)
+        followed, how = self._try(
+            "partial dependence", lambda: dependences(*seen, columns, self.limits)
+        ) or ([], "")
         support = support_table(self.subject, self.train, shown)
         return {
             "scores": scores,
             "importances": columns,
             "importance_words": words,
+            "dependences": followed,
+            "dependence_words": how,
+            "data": self._try("data", lambda: data_of(self.subject, self.train, columns, seed)),
             "surface": self._try("tuning", self._surface),
             "cloud": self._try("map", lambda: cloud_of(*seen, shown, self._share("map"), seed)),
             "cases": cases if support is None else [*cases, support],
@@ -233,7 +243,7 @@ class _Work:
 
     def _try(self, section: str, compute: Callable[[], Found]) -> Found | None:
         try:
-            if self.limits.stopped() and section in SHARES:
+            if self.limits.stopped() and section in TIMED:
                 raise LeftOutError(f"the {self.seconds:.2g} s of the report were over")
             return compute()
         except LeftOutError as reason:
@@ -310,9 +320,15 @@ def _what_was_done(work: _Work, words: Sequence[str]) -> dict[str, list[str]]:
 
 def _model(subject: Subject, train: Training | None) -> str:
     model, kernel = _rounded(subject.final), _rounded(subject.kernel) if subject.kernel else ""
-    fitted = "" if train is None else f", fitted to {len(train[0]):,} rows"
+    fitted = "" if train is None else f", fitted to {_fitted_to(subject, len(train[0]))} rows"
     shown = f" with the kernel {kernel}" if kernel and kernel not in model else ""
     return f"the model is {model}{shown}{fitted}"
+
+
+def _fitted_to(subject: Subject, given: int) -> str:
+    """Return how many rows the model has seen, which may be a part of those that were given."""
+    seen = fitted_rows(subject.final, given)
+    return f"{seen:,} of {given:,}" if seen < given else f"{given:,}"
 
 
 def _encoding(encoder: Any) -> Iterator[str]:
@@ -344,42 +360,3 @@ def _rounded(value: Any) -> str:
     """Return a value as people read it; the command has all digits."""
     text = _written(value, LONGEST_MODEL)
     return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
-
-
-# ---------------------------------------------------------------- where it was done
-def environment(seconds: float) -> dict[str, str]:
-    """Return versions, the machine, the date and how long the report took."""
-    return {
-        "mercer": _version("mercer"),
-        "Python": platform.python_version(),
-        **{name: _version(package) for name, package in LIBRARIES.items()},
-        "system": f"{platform.system()} {platform.release()}",
-        "processor": f"{_processor()}, {n_threads()} of {os.cpu_count() or 1} cores",
-        "BLAS": _blas(),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "computed in": f"{seconds:.2g} s",
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:  # run from a source folder that was not installed
-        return "not installed"
-
-
-def _processor() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
-
-
-def _blas() -> str:
-    libraries = [info for info in threadpool_info() if info["user_api"] == "blas"]
-    texts = dict.fromkeys(
-        f"{info['internal_api']} {info['version'] or ''}".strip()
-        + f", {info['num_threads']} threads"
-        for info in libraries
-    )
-    return "; ".join(texts) or "unknown"

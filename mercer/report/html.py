@@ -7,7 +7,6 @@ network for nothing.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,8 @@ from importlib.resources import files
 from itertools import zip_longest
 from typing import Any
 
+from mercer._display import UNPRINTABLE
+
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
@@ -23,10 +24,6 @@ POLICY = (
 
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 SHAPES = {"circle", "line", "path", "rect"}
-# control characters, halves of characters, and those that turn the direction of what follows
-UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]"
-)
 
 
 class Markup(str):

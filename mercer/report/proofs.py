@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mercer._display import four_digits
 from mercer.report.study import Proof
 from mercer.result import Certificate, Status
 
@@ -41,6 +42,9 @@ FEASIBLE = "relative gap, pair violation"
 
 
 def _failure(certificate: Certificate, status: Status | None) -> str:
+    if math.isnan(certificate.value) and certificate.kind != "global optimum":
+        why = f"; {status.advice}" if status is not None and not status.ok else ""
+        return f"not proved: the figures of a proof ({certificate.kind}) were not computed{why}"
     figures = f"{certificate.kind} {_size(certificate.value)}"
     sentence = f"not proved: {figures}, and {_size(certificate.tolerance)} was allowed"
     if certificate.ok:  # within the tolerance, and yet something is wrong
@@ -118,7 +122,7 @@ def _perceptron(certificate: Certificate) -> str:
     sentence = "every training row is on the right side"
     if bound < float("inf"):
         updates = certificate.parts.get("updates", 0)
-        sentence += f", after {updates} updates; the theorem allows at most {bound:.4g}"
+        sentence += f", after {updates} updates; the theorem allows at most {four_digits(bound)}"
     return sentence
 
 

@@ -14,7 +14,9 @@ from mercer.report.charts.frame import Frame, band, dots, drawing, figure, legen
 from mercer.report.charts.scale import Bands, Linear, Log
 from mercer.report.html import Markup, Section, join, page, tag
 from mercer.report.sections import classification, regression
+from mercer.report.sections.data import data_tab
 from mercer.report.sections.data_map import data_map
+from mercer.report.sections.dependence import dependence
 from mercer.report.sections.scores import cards, columns, verdict
 from mercer.report.sections.texts import alert, case_tables, proof_panel, what_was_done
 from mercer.report.sections.tuning import tuning
@@ -22,6 +24,7 @@ from mercer.report.study import Cloud, Curve, Proof, Study
 
 TABS = {
     "performance": ("Performance", "learning curve"),
+    "data": ("Data", "data"),
     "data-map": ("Data map", "map"),  # the map itself has the id "map"
     "tuning": ("Tuning", "tuning"),
     "columns": ("Columns", "columns"),
@@ -52,13 +55,14 @@ def render(study: Study) -> str:
     """
     bodies = {
         "performance": _performance(study),
+        "data": data_tab(study.data),
         "data-map": data_map(study.cloud),
         "tuning": tuning(study.surface),
-        "columns": columns(study.importances, study.importance_words),
+        "columns": _columns(study),
         "cases": case_tables(study.cases),
     }
     sections = [s for key, body in bodies.items() if (s := _section(key, body, study.left_out))]
-    sections.append(_proof_section(study.proof, study.environment, study.command))
+    sections.append(_proof_section(study.proof, study.environment, study.command, study.repeat))
     return page(
         study.title,
         sections,
@@ -147,8 +151,13 @@ def _section(key: str, body: Markup | None, left_out: Mapping[str, str]) -> Sect
     return Section(key, title, body) if body else None
 
 
-def _proof_section(proof: Proof | None, environment: Mapping[str, str], command: str) -> Section:
-    return Section("proof", "Proof & repeat", proof_panel(proof, environment, command))
+def _proof_section(
+    proof: Proof | None,
+    environment: Mapping[str, str],
+    command: str,
+    repeat: Mapping[str, str] | None = None,
+) -> Section:
+    return Section("proof", "Proof & repeat", proof_panel(proof, environment, command, repeat))
 
 
 def _elsewhere(left_out: Mapping[str, str]) -> dict[str, str]:
@@ -167,6 +176,15 @@ def _performance(study: Study) -> Markup | None:
     more = _learning(study.curve) if study.curve is not None else None
     cells = _panels(study, more) if study.evaluation is not None else [more]
     return tag("div", cells, class_="flow") if any(cells) else None
+
+
+def _columns(study: Study) -> Markup | None:
+    """Return which columns matter, and how predictions go with them."""
+    parts = (
+        columns(study.importances, study.importance_words),
+        dependence(study.dependences, study.dependence_words),
+    )
+    return join(*parts) if any(parts) else None
 
 
 def _panels(study: Study, learning: Markup | None) -> list[Markup]:

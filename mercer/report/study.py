@@ -11,7 +11,7 @@ import numpy as np
 from mercer.checks import Finding
 from mercer.plot.ranking_records import Thresholds as ThresholdTable
 from mercer.plot.records import LearningCurve as Curve
-from mercer.plot.records import Surface
+from mercer.plot.records import PartialDependence, Surface
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Case:
     confidence: str  # "97 %", or the residual
     right: bool | None
     values: Mapping[str, str]
+    reasons: Sequence[tuple[str, str]] = ()  # columns that moved the prediction, and by how much
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,45 @@ class Importance:
 
     column: str
     drop: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnPicture:
+    """How the values of a column are spread over bins or levels, and the target within each.
+
+    ``target`` has the shape (bins, 1), the mean of the numbers, or (bins, classes), the shares.
+    """
+
+    name: str
+    words: str  # "number; 32.1 to 59.6, median 44.5; none missing"
+    labels: tuple[str, ...]
+    counts: np.ndarray
+    target: np.ndarray
+    quantity: bool  # whether the bins are steps of a quantity
+    missing: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Correlations of columns with one another, shape (d, d)."""
+
+    names: tuple[str, ...]
+    matrix: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DataPicture:
+    """What the training rows look like.
+
+    ``classes`` are those whose shares ``ColumnPicture.target`` holds, empty for numbers;
+    ``overall`` is the target of all rows.
+    """
+
+    words: str
+    columns: Sequence[ColumnPicture]
+    classes: tuple[str, ...]
+    overall: np.ndarray
+    correlations: Correlations | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +164,7 @@ class Study:
     proof: Proof
     environment: Mapping[str, str]
     command: str = ""  # how to repeat it
+    repeat: Mapping[str, str] = field(default_factory=dict)  # what the same result needs
     surface: Surface | None = None
     curve: Curve | None = None
     thresholds: Thresholds | None = None
@@ -131,6 +172,9 @@ class Study:
     cases: Sequence[CaseTable] = ()
     importances: Sequence[Importance] = ()
     importance_words: str = ""
+    data: DataPicture | None = None
+    dependences: Sequence[PartialDependence] = ()
+    dependence_words: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)  # section: why it is not there
     findings: Sequence[Finding] = ()  # what was odd about the rows, the worst first
     n_folds: int = 0  # of cross-validated scores; 0: the rows were held out

@@ -47,7 +47,8 @@ def _choose(job: Job) -> tuple[str, Iterator[Cell]]:
 def _fill(table: Table, cells: Iterator[Cell]) -> None:
     job = table.job
     try:
-        with closing(Progress(len(job), len(job.folds), job.metric, job.progress)) as progress:
+        how = (job.metric, job.progress, job.limits)
+        with closing(Progress(len(job), len(job.folds), *how)) as progress:
             for candidate, fold, result in cells:
                 table.results[candidate, fold] = result
                 progress.update(candidate, result)

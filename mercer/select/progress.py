@@ -16,6 +16,8 @@ import numpy as np
 from sklearn import config_context, get_config
 
 from mercer._array import one_blas_thread
+from mercer._limits import Limits
+from mercer._words import duration
 
 try:
     from mercer._sklearn import callback_management_context
@@ -97,11 +99,20 @@ def in_threads(
 class Progress:
     """Counts results and draws a bar on stderr; "auto" only if that is a terminal.
 
-    It shows the best mean score of the candidates that have all ``n_folds`` results, by ``metric``.
+    It shows the best mean score of the candidates that have all ``n_folds`` results, by ``metric``,
+    and how long the rest may take: never longer than the limits leave.
     """
 
-    def __init__(self, total: int, n_folds: int, metric: Any = "score", shown: Any = "auto"):
+    def __init__(
+        self,
+        total: int,
+        n_folds: int,
+        metric: Any = "score",
+        shown: Any = "auto",
+        limits: Limits | None = None,
+    ):
         self.total, self.n_folds, self.metric = total, n_folds, metric
+        self.limits = limits or Limits()
         self.shown = sys.stderr.isatty() if shown == "auto" else bool(shown)
         self.done, self.best = 0, -np.inf
         self._scores: defaultdict[int, list[float]] = defaultdict(list)
@@ -131,8 +142,10 @@ class Progress:
 
     def _text(self, seconds: float) -> str:
         left = seconds * (self.total - self.done) / self.done
+        most = self.limits.seconds_left()
+        left = left if most is None else min(left, most)
         best = f"best {self.best:.4g}, " if np.isfinite(self.best) else ""
-        return f"{best}{left:.0f} s left"
+        return f"{best}{duration(left)} left"
 
     def close(self) -> None:
         """End the line."""

@@ -114,11 +114,27 @@ def test_a_kernel_that_is_none(mercer, table):
     assert mercer("check-kernel", "rbf", table).code == 0
 
 
-def test_the_demo(mercer, tmp_path):
-    ended = mercer("demo", "--folder", tmp_path / "demo")
+def test_the_demo_says_where_it_is_and_how_to_go_on(mercer, tmp_path):
+    ended = mercer("demo")
     assert ended.code == 0
-    assert "penguins.report.html" in ended.out.replace("\n", "")
-    assert (tmp_path / "demo" / "penguins.report.html").exists()
+    folder = tmp_path / "mercer-demo"
+    assert str(folder) in ended.out.replace("\n", "")
+    made = {"penguins.csv", "penguins.mercer", "penguins.report.html"}
+    assert {path.name for path in folder.iterdir()} == made
+    again = ended.out.partition("again")[2].split()
+    words = ["fit", "penguins.csv", "--target", "species", "--test-size", "0.3"]
+    assert again[:2] == ["cd", "mercer-demo"]
+    assert again[-6:] == words
+    program = again[3:-6]
+    told = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
+    assert library.__version__ in told.stdout
+
+
+def test_the_demo_goes_where_it_is_told_to(mercer, tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.cli.demo.fit", lambda options, screen: 0)
+    assert mercer("demo", "--folder", tmp_path / "a" / "b").code == 0
+    assert (tmp_path / "a" / "b" / "penguins.csv").exists()
+    assert not (tmp_path / "mercer-demo").exists()
 
 
 # ---------------------------------------------------------------- the process

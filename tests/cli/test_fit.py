@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -61,6 +63,19 @@ def test_the_score_is_that_of_the_saved_model_on_the_test_file(mercer, table, mi
     assert result["scores"]["model"]["accuracy"]["value"] == pytest.approx(accuracy)
     evaluated = json.loads(mercer("evaluate", "m.mercer", "test.csv", "--json").out)
     assert evaluated["scores"]["accuracy"] == pytest.approx(accuracy)
+
+
+def test_what_the_same_result_needs_is_kept(mercer, table, mixed, tmp_path):
+    words = (table, "-t", "cost", "--model", "linear", "--seed", "3", "--save", "m.mercer")
+    needed = fitted(mercer, *words, "--report", "r.html")["repeat"]
+    wanted = hashlib.sha256(table.read_bytes()).hexdigest()
+    assert needed == {
+        "SHA-256 of people.csv": wanted,
+        "seed": "3",
+        "mercer": version("mercer"),
+    }
+    assert wanted in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert wanted in mercer("info", "m.mercer").out
 
 
 @pytest.mark.parametrize("model", ["svm", "logistic", "bayes", "boost", "knn", "ridge"])

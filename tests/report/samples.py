@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from mercer.assess import evaluate
+from mercer.plot.records import PartialDependence
+from mercer.report._data import data_of
+from mercer.report._rows import TableRows
 from mercer.report.render import render
 from mercer.report.study import (
     Case,
     CaseTable,
     Cloud,
     Curve,
+    DataPicture,
     Estimate,
     Importance,
     Proof,
@@ -138,6 +143,7 @@ def cases(columns: Any, truth: Any, prediction: Any) -> list[CaseTable]:
             f"{50 + 3 * i} %",
             bool(t == p),
             {c: f"{i}.{j}" for j, c in enumerate(columns)},
+            [(columns[0], "+0.12"), (columns[1], "−0.4")],
         )
         for i, (t, p) in enumerate(zip(truth[:8], prediction[:8], strict=True))
     ]
@@ -152,6 +158,36 @@ def importances(columns: Any) -> list[Importance]:
     drops = np.linspace(0.18, -0.01, len(columns))
     return [
         Importance(c, Estimate(d, d - 0.015, d + 0.02)) for c, d in zip(columns, drops, strict=True)
+    ]
+
+
+def table_of(columns: Any, y: np.ndarray, classes: bool, seed: int = 0) -> DataPicture:
+    """Return a picture of training rows: numbers, and texts in every third column."""
+    rng, n = np.random.default_rng(seed), len(y)
+    words = np.array([HARM, LONG, "north", "south", "west"])
+    cells = [
+        rng.choice(words, n) if j % 3 == 2 else rng.normal(size=n) * 10.0**j
+        for j in range(len(columns))
+    ]
+    cells[0][rng.random(n) < 0.1] = np.nan
+    table = np.empty((n, len(columns)), dtype=object)
+    for j, cell in enumerate(cells):
+        table[:, j] = cell
+    task = SimpleNamespace(task="classify" if classes else "regress", pairwise=False)
+    return data_of(task, (TableRows(table, columns, np.arange(n)), y), [], seed)
+
+
+def dependences(columns: Any, names: Any, seed: int = 0) -> list[PartialDependence]:
+    """Return the dependence on numbers, and on the levels of the second column."""
+    rng = np.random.default_rng(seed)
+    return [
+        PartialDependence.of(
+            column,
+            [HARM, LONG, "c"] if j == 1 else np.linspace(-1, 40, 9).tolist(),
+            names,
+            rng.random((3 if j == 1 else 9, 50, len(names))),
+        )
+        for j, column in enumerate(columns[:4])
     ]
 
 
@@ -213,6 +249,9 @@ def binary() -> Study:
         cases=cases(COLUMNS, truth, prediction),
         importances=importances(COLUMNS),
         importance_words="what accuracy loses when a column is shuffled, 10 times",
+        data=table_of(COLUMNS, truth, True),
+        dependences=dependences(COLUMNS, ["yes"]),
+        dependence_words="the mean probability of 200 rows",
     )
 
 
@@ -240,6 +279,8 @@ def digits(n: int = 1000, classes: int = 10) -> Study:
         ],
         evaluation=found,
         surface=surface((40, 40), 0.025),
+        data=table_of(columns, truth, True),
+        dependences=dependences(columns, ["1", "2", "3"]),
         cloud=cloud(truth, truth != prediction, columns[:12]),
         cases=cases(columns, truth, prediction),
         importances=importances(columns),
@@ -278,6 +319,8 @@ def regression(n: int = 500) -> Study:
         evaluation=found,
         proof=FAILED,
         surface=surface((12,)),
+        data=table_of(COLUMNS, truth, False),
+        dependences=dependences(COLUMNS, ["prediction"]),
         cloud=cloud(truth, truth - prediction, COLUMNS),
         cases=[],
         importances=importances(COLUMNS[:3]),
@@ -327,6 +370,9 @@ def hostile() -> Study:
         cases=cases(columns, truth, prediction),
         importances=importances(columns),
         importance_words=HARM,
+        data=table_of(columns, truth, True),
+        dependences=dependences(columns, [HARM, LONG]),
+        dependence_words=HARM,
         left_out={HARM: LONG, "learning curve": HARM},
     )
 

@@ -27,7 +27,7 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-TABS = ["performance", "data-map", "tuning", "columns", "cases", "proof"]
+TABS = ["performance", "data", "data-map", "tuning", "columns", "cases", "proof"]
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
 
@@ -184,6 +184,17 @@ def test_class_colours_stand_out_from_the_card(show, scheme):
     assert [tab["low"] for tab in page.evaluate(CONTRAST, 3.0) if tab["low"]] == []
 
 
+@pytest.mark.parametrize("width", [390, 768, 1440])
+def test_bars_to_both_sides_begin_at_one_line(show, width):
+    page = show("binary", width, "#columns")
+    places = page.locator("#columns .strip.bar .zero").evaluate_all(
+        "all => all.map(line => Math.round(line.getBoundingClientRect().left))"
+    )
+    assert len(places) == len(samples.COLUMNS)
+    assert page.locator("#columns .strip.bar.negative").count() == 1
+    assert len(set(places)) == 1
+
+
 # ---------------------------------------------------------------- tabs
 def test_tabs_follow_the_pattern_of_the_standard(show):
     page = show()
@@ -193,7 +204,7 @@ def test_tabs_follow_the_pattern_of_the_standard(show):
         panel = page.locator(f"#{tab.get_attribute('aria-controls')}")
         assert panel.get_attribute("role") == "tabpanel"
         assert panel.get_attribute("aria-labelledby") == tab.get_attribute("id")
-    assert [t.get_attribute("tabindex") for t in tabs.all()] == ["0"] + ["-1"] * 5
+    assert [t.get_attribute("tabindex") for t in tabs.all()] == ["0"] + ["-1"] * (len(TABS) - 1)
 
 
 def test_a_click_opens_a_tab_and_the_way_back_is_kept(show):
@@ -209,7 +220,7 @@ def test_a_click_opens_a_tab_and_the_way_back_is_kept(show):
 def test_keys_move_between_tabs(show):
     page = show()
     page.focus("#tab-performance")
-    steps = {"ArrowRight": "data-map", "End": "proof", "Home": "performance", "ArrowLeft": "proof"}
+    steps = {"ArrowRight": "data", "End": "proof", "Home": "performance", "ArrowLeft": "proof"}
     for key, expected in steps.items():
         page.keyboard.press(key)
         assert visible_panels(page) == [expected]
@@ -402,6 +413,13 @@ def test_on_paper_all_sections_are_printed_in_light(show):
         "rgb(255, 255, 255)"
     )
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_no_heading_stands_alone_at_the_end_of_a_page(show):
+    page = show()
+    page.emulate_media(media="print")
+    kept = "all => all.map(one => getComputedStyle(one).breakAfter)"
+    assert set(page.locator(".panel h2, .panel h3, figcaption").evaluate_all(kept)) == {"avoid"}
 
 
 @pytest.mark.parametrize("name", ["digits", "thirty", "hostile"])

@@ -177,3 +177,13 @@ def test_a_fit_that_was_stopped_says_how_good_it_is():
     bound = float(re.search(r"within ([0-9.]+) % of its best", told)[1]) / 100
     primal, optimum = (m.certificate_.parts["primal"] for m in (model, best))
     assert 0 <= primal - optimum <= bound * max(primal, optimum) * (1 + 1e-9)
+
+
+def test_figures_that_were_not_computed_are_not_told_as_numbers():
+    model = SVC().fit(*load_iris(return_X_y=True))
+    unknown = Certificate("relative gap, pair violation", np.nan, 1e-3)
+    model.certificate_, model.status_ = unknown, "interrupted"
+    proof = explain(model)
+    assert not proof.ok
+    assert "were not computed" in proof.sentence
+    assert "nan" not in proof.sentence

@@ -69,7 +69,8 @@ def test_without_time_a_random_part_is_judged_and_it_says_so():
 def test_a_hurried_study_is_complete_or_says_what_is_missing():
     rows, y = np.tile(X, (10, 1)), np.tile(Y, 10)
     study = examine(MODEL, rows, y, train=(X[::2], Y[::2]), time_limit=1e-6)
-    assert "no time" in study.left_out["learning curve"]
+    for section in ("learning curve", "data", "partial dependence", "reasons"):
+        assert "were over" in study.left_out[section]
     assert study.evaluation.n_rows < len(rows)
     assert any("drawn at random" in sentence for sentence in study.sentences)
 

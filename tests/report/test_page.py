@@ -147,7 +147,7 @@ def tabs(name: str) -> list[str]:
 
 
 def test_tabs_are_the_parts_that_there_are():
-    everything = ["performance", "data-map", "tuning", "columns", "cases", "proof"]
+    everything = ["performance", "data", "data-map", "tuning", "columns", "cases", "proof"]
     assert tabs("binary") == everything
     assert tabs("bare") == ["performance", "tuning", "proof"]  # tuning says why it is empty
 

@@ -58,7 +58,7 @@ def bar_strip(axis: Linear, estimate: Estimate, tip: str) -> Markup:
         tag("rect", x=_share(ends[0]), y="20%", width=_share(ends[1] - ends[0]), height="60%"),
         tag("line", x1=low, x2=high, y1="50%", y2="50%", class_="range") if low and high else None,
         _upright(axis, 0.0),
-        class_="strip bar" + (" below" if estimate.value < 0 else ""),
+        class_="strip bar" + (" negative" if estimate.value < 0 else ""),
         aria_hidden="true",
         data_tip=tip,
     )

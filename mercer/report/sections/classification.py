@@ -103,13 +103,18 @@ def _cell(names: list[str], i: int, j: int, n: float, share: float) -> Markup:
     kind = ("right" if i == j else "wrong") if n else "none"
     return tag(
         "td",
-        tag("span", f"{n:,.5g}", class_="count"),
+        tag("span", _counted(n), class_="count"),
         tag("span", percent(share, 0), class_="share"),
         class_=kind,
         # the root makes few rows visible: one error in a hundred is what one looks for
         style=f"--share:{np.sqrt(share):.2f}" if n else None,
         data_tip=tip,
     )
+
+
+def _counted(rows: float) -> str:
+    """Return a number of rows; weighted ones may be a part of a row."""
+    return f"{rows:,.0f}" if rows == round(rows) else f"{rows:,.1f}"
 
 
 # ---------------------------------------------------------------- ROC curves
@@ -241,7 +246,7 @@ def by_class(evaluation: Any) -> Markup:
     sizes = np.asarray(evaluation.confusion).sum(axis=1)
     columns = (evaluation.recall, evaluation.precision, evaluation.f1)
     rows = [
-        [called(label, 32), f"{sizes[i]:,.5g}", *(percent(column[i]) for column in columns)]
+        [called(label, 32), _counted(sizes[i]), *(percent(column[i]) for column in columns)]
         for i, label in enumerate(evaluation.labels)
     ]
     head = ["class", "rows", "recall", "precision", "F₁"]

@@ -19,9 +19,9 @@ MODEL = "this model"
 SHOWN_COLUMNS = 25  # the others are folded away
 
 
-def cards(scores: Sequence[Score], *, praise: bool = True) -> Markup:
-    """Return one card a score; without praise nobody is said to be better."""
-    inside = tag("div", [_card(score, praise) for score in scores], class_="scores")
+def cards(scores: Sequence[Score], own: str = MODEL, *, praise: bool = True) -> Markup:
+    """Return one card a score; ``own`` is the model's name, without praise nobody is better."""
+    inside = tag("div", [_card(score, own, praise) for score in scores], class_="scores")
     return tag("section", tag("h2", "Scores", class_="hidden"), inside, aria_label="Scores")
 
 
@@ -81,6 +81,15 @@ def interval(score: Score, estimate: Estimate) -> str:
     return f"95{NBSP}% interval {told(score, low)} to {told(score, high)}"
 
 
+def between(score: Score, estimate: Estimate) -> str:
+    """Return the ends of an interval, or a dash where it has no length."""
+    return (
+        "–"
+        if estimate.low == estimate.high
+        else (f"{told(score, estimate.low)} to {told(score, estimate.high)}")
+    )
+
+
 def comparison(score: Score) -> str:
     """Say how the model stands against its strongest rival; nothing if there is none.
 
@@ -122,7 +131,7 @@ def _gap(score: Score, gap: float) -> str:
     return f"{100 * gap:.1f} points" if score.unit == "share" else number(gap, 3)
 
 
-def _card(score: Score, praise: bool) -> Markup:
+def _card(score: Score, own: str, praise: bool) -> Markup:
     against = comparison(score) if praise else ""
     mood = f"against {_mood(against)}" if against else None
     return card(
@@ -130,16 +139,16 @@ def _card(score: Score, praise: bool) -> Markup:
         tag("p", told(score, score.model.value), class_="figure"),
         tag("p", interval(score, score.model), class_="between"),
         tag("p", capital(score.meaning), class_="meaning"),
-        _contest(score),
+        _contest(score, own),
         tag("p", sentence(against), class_=mood) if against else None,
         class_="score",
     )
 
 
-def _contest(score: Score) -> Markup:
+def _contest(score: Score, own: str) -> Markup:
     """Return all estimates on one axis, as a list that reads without the picture."""
     axis = axis_around(score.model, list(score.rivals.values()))
-    rows = [_row(score, axis, MODEL, score.model, "model")]
+    rows = [_row(score, axis, own, score.model, "model")]
     rows += [_row(score, axis, name, e, "rival") for name, e in score.rivals.items()]
     return _lines(rows, axis_strip(axis, score.unit == "share"), "contest")
 
@@ -167,11 +176,12 @@ def _lead(score: Score, rival: str) -> str:
     lead = score.leads.get(rival)
     if lead is None:
         return ""
-    low, high = (_signed(score, end) for end in (lead.low, lead.high))
+    low, high = (signed(score, end) for end in (lead.low, lead.high))
     return f"this model less this one: {low} to {high}"
 
 
-def _signed(score: Score, gap: float) -> str:
+def signed(score: Score, gap: float) -> str:
+    """Return a difference of a score with its sign."""
     sign = "+" if gap > 0 else "−" if gap < 0 else ""
     return f"{sign}{_gap(score, abs(gap))}"
 

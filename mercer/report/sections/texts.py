@@ -11,7 +11,7 @@ from mercer.report.study import Case, CaseTable, Proof
 
 OPEN_SENTENCES = 3  # of a part of what was done; the others are folded away
 MOST_COLUMNS = 12  # of the values of a row
-OWN_CELLS = ("truth", "prediction", "confidence")
+OWN_CELLS = ("truth", "prediction", "confidence", "reasons")
 ROOMY_COLUMNS = 3  # so many columns have room for long texts
 
 
@@ -73,7 +73,8 @@ def _cases(one: CaseTable) -> Markup:
     shown = names[:MOST_COLUMNS]
     cut = f" The first {MOST_COLUMNS} of {len(names)} columns are shown."
     own = [name for name in OWN_CELLS if any(getattr(case, name) for case in one.cases)]
-    head = ["row", *(one.measure if name == "confidence" else name for name in own)]
+    named = {"confidence": one.measure, "reasons": "moved by"}
+    head = ["row", *(named.get(name, name) for name in own)]
     # a text that stands alone may take several lines
     kind, length = ("value", 40) if len(shown) > ROOMY_COLUMNS else ("value text", 200)
     return card(
@@ -94,6 +95,7 @@ def _case(case: Case, own: Sequence[str], shown: Sequence[str], length: int) -> 
         "truth": short(case.truth),
         "prediction": join(_mark(case), short(case.prediction)),
         "confidence": case.confidence,
+        "reasons": join([tag("span", f"{short(name)} {part}") for name, part in case.reasons]),
     }
     values = (short(case.values.get(name, ""), length) for name in shown)
     return [f"{case.row:,}", *(told[name] for name in own), *values]
@@ -108,15 +110,20 @@ def _mark(case: Case) -> Markup | None:
 
 
 # ---------------------------------------------------------------- proof
-def proof_panel(proof: Proof | None, environment: Mapping[str, str], command: str) -> Markup:
-    """Return the sentence, all figures, the environment and the command."""
+def proof_panel(
+    proof: Proof | None,
+    environment: Mapping[str, str],
+    command: str,
+    repeat: Mapping[str, str] | None = None,
+) -> Markup:
+    """Return the sentence, all figures, the environment, the command and what it needs."""
     rows = proof.rows if proof else ()
     return tag(
         "div",
         _claim(proof) if proof else None,
         _pairs("Figures of the proof", rows, "Figures of the proof"),
         _pairs("Where it was computed", environment.items(), "Environment"),
-        _command(command) if command else None,
+        _command(command, repeat or {}) if command else None,
         class_="grid pairs-of-two",
     )
 
@@ -150,7 +157,7 @@ def _pairs(heading: str, rows: Iterable[tuple[str, str]], caption: str) -> Marku
     return card(heading, table((), found, caption, "pairs")) if found else None
 
 
-def _command(command: str) -> Markup:
+def _command(command: str, repeat: Mapping[str, str]) -> Markup:
     return tag(
         "article",
         tag(
@@ -160,5 +167,6 @@ def _command(command: str) -> Markup:
             class_="row",
         ),
         tag("pre", tag("code", command, id="command"), tabindex=0, aria_label="Command"),
+        table((), list(repeat.items()), "What the same result needs", "pairs") if repeat else None,
         class_="card wide",
     )

@@ -1,0 +1,187 @@
+"""Several models on the same rows: their scores, and which differences are more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._words import capital, count, listing
+from mercer.report._budget import some_rows
+from mercer.report._rows import TableRows, rows_and_targets
+from mercer.report._scores import score_cards
+from mercer.report._subject import Answers, Subject
+from mercer.report.html import Markup, Section, card, page, table, tag
+from mercer.report.sections.scores import between, cards, signed, told
+from mercer.report.sections.texts import proof_panel
+from mercer.report.study import Estimate, Score
+
+MOST_ROWS = 100_000  # that are judged; more say no more
+
+CHANCE = {True: "more than chance", False: "could be chance", None: "not known"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The scores of models on the same rows.
+
+    ``scores`` are those of the best model by the first score; their ``rivals`` are the others, the
+    best first, and their ``leads`` the differences with paired intervals.
+    """
+
+    best: str
+    others: tuple[str, ...]
+    scores: Sequence[Score]
+    n_rows: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All models, the best first."""
+        return (self.best, *self.others)
+
+    def estimate(self, score: Score, name: str) -> Estimate | None:
+        """Return a score of a model, None if it has none."""
+        return score.model if name == self.best else score.rivals.get(name)
+
+    def is_apart(self, name: str, score: Score | None = None) -> bool | None:
+        """Tell whether a model's difference to the best is more than chance; None: not known."""
+        lead = (score or self.scores[0]).leads.get(name)
+        return None if lead is None else bool(lead.low > 0.0 or lead.high < 0.0)
+
+    @property
+    def sentence(self) -> str:
+        """Which model is the best, and what is known of that."""
+        first = self.scores[0]
+        equal = [n for n, e in first.rivals.items() if e.value == first.model.value]
+        shared = f" (as has {listing(equal, most=10)})" if equal else ""
+        head = f"{self.best!r} has the best {first.name}, {told(first, first.model.value)}{shared}"
+        parts = [head, *self._beside(True, "better than {} by more than chance")]
+        parts += self._beside(False, "not distinguishable from {} on these rows")
+        return f"{'; '.join(parts)}."
+
+    def _beside(self, apart: bool, words: str) -> Iterator[str]:
+        names = [name for name in self.others if self.is_apart(name) is apart]
+        if names:
+            yield words.format(listing(names, most=10))
+
+
+def compare(models: Mapping[str, Any], X: Any, y: Any, *, random_state: int = 0) -> Comparison:
+    """Judge fitted models by the same rows.
+
+    Parameters
+    ----------
+    models : dict of name to fitted estimator
+        Two or more classifiers of the same classes, or two or more regressors.
+    X, y : rows and targets
+        Rows that none of them has seen.
+    random_state : int, default=0
+        Decides the draws of the intervals.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KNN, SVC
+    >>> from mercer.report import compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = {"svm": SVC().fit(X[::2], y[::2]), "near": KNN().fit(X[::2], y[::2])}
+    >>> found = compare(models, X[1::2], y[1::2])
+    >>> sorted(found.names), found.n_rows
+    (['near', 'svm'], 75)
+    """
+    subjects = {name: Subject.of(model, name=name) for name, model in models.items()}
+    _check(subjects)
+    first = next(iter(subjects.values()))
+    rows, targets, _ = rows_and_targets(first, X, y, "y")
+    rng = np.random.default_rng(random_state)
+    kept = some_rows(targets, MOST_ROWS, rng, classes=first.task == "classify")
+    answers = _answers(subjects, rows.take(kept), targets[kept], random_state)
+    order = sorted(answers, key=lambda name: -_quality(answers[name]))
+    scores, _ = score_cards(answers[order[0]], {name: answers[name] for name in order[1:]})
+    return Comparison(order[0], tuple(order[1:]), scores, len(kept))
+
+
+def _check(subjects: Mapping[str, Subject]) -> None:
+    if len(subjects) < 2:
+        raise ValueError(f"models must be two or more to be compared; got {len(subjects)}")
+    first, *others = subjects
+    for name in others:
+        one, other = subjects[first], subjects[name]
+        if one.task != other.task:
+            raise ValueError(f"models: {first!r} and {name!r} predict different kinds of targets")
+        if one.task == "classify" and not np.array_equal(one.classes, other.classes):
+            raise ValueError(f"models: {first!r} and {name!r} were fitted to different classes")
+
+
+def _answers(
+    subjects: Mapping[str, Subject], rows: TableRows, y: np.ndarray, seed: int
+) -> dict[str, Answers]:
+    """Return the answers of all models, judged by the same draws of the rows."""
+    found = {name: Answers.of(subject, rows.data, y) for name, subject in subjects.items()}
+    drawn = next(iter(found.values())).drawn_with(int(seed))
+    return {n: replace(a, n_draws=drawn.n_draws, seed=drawn.seed) for n, a in found.items()}
+
+
+def _quality(answers: Answers) -> float:
+    """Return the first score: the share that is right, or the negative squared error."""
+    wrong = answers.wrong.astype(np.float64)
+    return -float(np.mean(wrong**2 if answers.labels is None else wrong))
+
+
+# ---------------------------------------------------------------- the page
+def comparison_page(
+    title: str,
+    found: Comparison,
+    *,
+    environment: Mapping[str, str],
+    command: str = "",
+    repeat: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page of a comparison: scores with intervals, differences, how to repeat it."""
+    return page(
+        title,
+        [
+            Section("differences", "Differences", _differences(found)),
+            Section("repeat", "Repeat", proof_panel(None, environment, command, repeat)),
+        ],
+        subtitle=found.sentence,
+        date=environment.get("date", ""),
+        eyebrow="mercer comparison",
+        lead=cards(found.scores, found.best),
+    )
+
+
+def _differences(found: Comparison) -> Markup:
+    """Return a table for each score: every model, and how far it is from the best."""
+    words = (
+        f"All models were judged by the same {count(found.n_rows, 'row')}. The difference is that "
+        f"of the best model less this one, with the 95 % interval of rows drawn again for both at "
+        f"once: where it does not hold 0, the difference is more than chance. Each interval is of "
+        f"one difference only: among many models one may be ahead by luck."
+    )
+    return tag("div", tag("p", words, class_="words"), [_table(found, s) for s in found.scores],
+               class_="stack")  # fmt: skip
+
+
+def _table(found: Comparison, score: Score) -> Markup:
+    head = ["model", score.name, "95 % interval", "best less this", "95 % interval", ""]
+    rows = [_row(found, score, name) for name in found.names]
+    return card(capital(score.name), table(head, rows, f"{score.name} of each model", "numbers"))
+
+
+def _row(found: Comparison, score: Score, name: str) -> list[str]:
+    estimate, lead = found.estimate(score, name), score.leads.get(name)
+    own = ["–", "–"]
+    if estimate is not None:
+        own = [told(score, estimate.value), between(score, estimate)]
+    if name == found.best:
+        return [name, *own, "", "", "the best"]
+    if lead is None:
+        return [name, *own, "–", "–", CHANCE[None]]
+    ends = " to ".join(signed(score, end) for end in (lead.low, lead.high))
+    return [name, *own, signed(score, lead.value), ends, CHANCE[found.is_apart(name, score)]]
