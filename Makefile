@@ -10,6 +10,10 @@ BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 PINS    := pyproject.toml constraints.txt
 
+# Two workers share the cores: threads that wait must sleep, or each slows the other tenfold.
+export OPENBLAS_THREAD_TIMEOUT ?= 4
+export OMP_WAIT_POLICY ?= PASSIVE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all check format docs bench clean distclean

@@ -90,7 +90,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     given["goal"] = _goal(options, learn, kernel, screen)
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)
-    study, ended = _examined(learned, parts, screen, limits, options.seed, needed_again(options))
+    study, ended = _examined(learned, parts, screen, limits, options)
     about = _about(options, learn, test, learned, study, screen) | _judged(learned)
     _write(learned, study, about, save_to, report_to)  # before anything is printed
     if script_to is not None:
@@ -174,8 +174,7 @@ def _examined(
     parts: Parts,
     screen: Screen,
     limits: Limits,
-    seed: int,
-    repeat: Mapping[str, str],
+    options: FitOptions,
 ) -> tuple[Study, bool]:
     """Return all there is to show, and whether Ctrl-C left out what takes long."""
     learn, test = parts.learn, parts.test
@@ -188,12 +187,13 @@ def _examined(
         "title": f"Predicting {test.target}: {learned.recipe.words}",
         "row_numbers": test.numbers,
         "command": "mercer " + shlex.join(sys.argv[1:]),
-        "repeat": repeat,
+        "repeat": needed_again(options),
         "words": (*([goal.words] if goal.words else []), *learned.words, *screen.notes),
         "findings": parts.findings,
         "folds": parts.folds,
-        "cv": learn.splitter(seed),
+        "cv": learn.splitter(options.seed),
         "groups": learn.groups,
+        "only_scores": options.report is None,
     }
     with screen.step("test", "looking at the held-out rows") as said:
         study, ended = _looked_at(learned, learn, test, limits, given)
@@ -217,7 +217,7 @@ def _looked_at(
             more: dict[str, Any] = {"train": (learn.X, learn.y), "time_limit": seconds}
             return examine(learned.model, test.X, test.y, **more, **given), False
     except KeyboardInterrupt:
-        given["words"] = (*given["words"], "interrupted: the scores only")
+        given |= {"words": (*given["words"], "interrupted: the scores only"), "only_scores": True}
     return examine(learned.model, test.X, test.y, time_limit=LEAST_SECONDS, **given), True
 
 

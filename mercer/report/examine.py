@@ -70,6 +70,7 @@ def examine(
     positive: Any = None,
     metric: str | None = None,
     threshold: tuple[float, str] | None = None,
+    only_scores: bool = False,
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> Study:
@@ -121,6 +122,8 @@ def examine(
         or R², and where the positive of two classes is rare its average precision.
     threshold : (float, str), default=None
         A probability from which on to call rows positive, chosen on training rows, and how.
+    only_scores : bool, default=False
+        Whether to leave out all that only a page shows.
     time_limit : float, default=None
         Seconds for all of this, about; None is 60. The work is bounded by counts, the same on every
         machine; sections that would still take too long are reduced, and say so.
@@ -157,11 +160,13 @@ def examine(
     answers = replace(answers.drawn_with(int(random_state)), positive=positive)
     work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
     work.crossed, work.cv, work.groups = crossed, cv, groups
-    found = work.sections(rivals, metric)
+    scores = work.scores(rivals, metric)
+    found = {} if only_scores else work.sections()
     return Study(
         title=title or _title(subject, len(rows)),
         task=subject.task,
         words=_what_was_done(work, words),
+        scores=scores,
         evaluation=answers.evaluation,
         proof=explain(subject.final, subject.encoders),
         command=command or _command(subject, taught is not None, time_limit, random_state),
@@ -212,10 +217,9 @@ class _Work:
     cv: Any = None
     groups: Any = None
 
-    def sections(self, rivals: Mapping[str, Any] | None, metric: str | None) -> dict[str, Any]:
+    def sections(self) -> dict[str, Any]:
         """Return the fields of a study that may be missing, or cost time."""
         seen, seed = (self.subject, self.rows, self.answers), self.answers.seed
-        scores = self._scores(rivals, metric)
         columns, words = self._try("columns", self._importances) or ([], "")
         shown = _shown_columns(self.rows.names, columns)
         reasons = self._try("reasons", lambda: Reasons.of(*seen, columns, self.limits))
@@ -225,7 +229,6 @@ class _Work:
         ) or ([], "")
         support = support_table(self.subject, self.train, shown)
         return {
-            "scores": scores,
             "importances": columns,
             "importance_words": words,
             "dependences": followed,
@@ -250,7 +253,8 @@ class _Work:
             self.left_out[section] = str(reason)
             return None
 
-    def _scores(self, models: Mapping[str, Any] | None, metric: str | None) -> list[Score]:
+    def scores(self, models: Mapping[str, Any] | None, metric: str | None) -> list[Score]:
+        """Return the scores beside those of rivals, the one that was asked for first."""
         seen = (self.subject, self.rows, self.answers)
         if models is None and self.crossed is not None:
             rivals, words = self.crossed.rivals(self.answers, self._share("rivals"))

@@ -16,6 +16,7 @@ from mercer.select.rounds import SMALLEST  # noqa: E402
 LARGEST = 3000
 TEST_SIZE = 0.2
 TASKS = ("classify", "regress")
+BOTH_TASKS = 61  # smaller tables are tried with both
 SHORT = {
     4: "classify",
     5: "regress",
@@ -45,16 +46,18 @@ def figures() -> set[int]:
 def sizes() -> list[int]:
     """Return sizes of tables; of those around a figure, rows to learn from or rows in all."""
     whole = {n for figure in figures() for n in (figure, round(figure / (1 - TEST_SIZE)))}
-    around = {n + step for n in whole for step in range(-2, 3)}
-    drawn = np.random.default_rng(0).integers(61, LARGEST, 20).tolist()
-    return sorted(n for n in {*range(4, 61), *around, *drawn} if 4 <= n <= LARGEST)
+    around = {n + step for n in whole for step in range(-1, 2)}
+    drawn = np.random.default_rng(0).integers(BOTH_TASKS, LARGEST, 8).tolist()
+    return sorted(n for n in {*range(4, BOTH_TASKS), *around, *drawn} if 4 <= n <= LARGEST)
 
 
 def cases() -> list:
+    """Return sizes and tasks; of large ones every other, so that each figure meets both tasks."""
     return [
         pytest.param(n, task, marks=() if SHORT.get(n) == task else (pytest.mark.long,))
         for n in sorted({*sizes(), *SHORT})
-        for task in TASKS
+        for place, task in enumerate(TASKS)
+        if n < BOTH_TASKS or n % 2 == place or SHORT.get(n) == task
     ]
 
 
