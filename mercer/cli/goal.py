@@ -43,6 +43,7 @@ OF_PROBABILITIES = ("log_loss", "brier")
 OF_RANKING = ("auc", "average_precision")
 LEAST_TARGET = {"mape": (0.0, "above 0"), "rmsle": (-np.finfo(float).tiny, "of 0 or more")}
 CLASS_WEIGHTS = ("none", "balanced")
+CLEARLY_RARER = 0.4  # share of the rows below which the first class is the one that is looked for
 
 
 @dataclass(frozen=True)
@@ -258,9 +259,10 @@ def _refuse(wishes: Wishes, usual: dict[str, Any], kind: str) -> None:
 
 
 def _positive(wishes: Wishes, learn: TableProblem, classes: np.ndarray, counts: np.ndarray) -> Any:
-    """Return the class that was named, or the rarer of two."""
+    """Return the class that was named, or of two the one that is clearly rarer, or the second."""
     if wishes.positive is None:
-        return classes[0 if counts[0] < counts[1] else 1] if len(classes) == 2 else None
+        first = counts[0] < CLEARLY_RARER * counts.sum()
+        return classes[0 if first else 1] if len(classes) == 2 else None
     found = [label for label in classes if str(label) == wishes.positive]
     if not found:
         known = listing([str(label) for label in classes], "or")
@@ -285,7 +287,7 @@ def _why(
     if positive is None:
         return "" if wishes.metric == "auto" else judged
     named = repr(called(positive))
-    why = "" if wishes.positive is not None else ", the rarer class"
+    why = ", the rarer class" if wishes.positive is None and share < CLEARLY_RARER else ""
     if not rare:
         return f"{judged}; precision, recall and F1 are of {named}{why}"
     common = classes[int(np.argmax(counts))]

@@ -175,8 +175,6 @@ def test_too_little_time_for_many_classes_leaves_the_curve_out():
     study = examine(KNN().fit(X, y), X[::5], y[::5], train=(X, y), time_limit=1e-3)
     assert "were over" in study.left_out["learning curve"]
     with pytest.raises(LeftOutError, match="too few for a curve"):
-        _pictures._check_part(np.repeat(np.arange(26), 2), np.array([20, 30, 40]), classes=True)
-    with pytest.raises(LeftOutError, match="too few for a curve"):
         _pictures._folds(y[::10], True, 0, None, None)
 
 

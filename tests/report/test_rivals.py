@@ -54,7 +54,11 @@ def test_a_linear_model_that_is_out_of_time_says_so():
     own = Answers.of(subject, *test)
     found, words = usual_rivals(subject, as_rows(test[0]), own, (as_rows(train[0]), train[1]), 1e-9)
     assert "linear model" in found
-    assert words == ["the linear model stopped short of its optimum"]
+    assert "boosted trees" not in found
+    assert words == [
+        "the linear model stopped short of its optimum",
+        "there was no time to compare with boosted trees",
+    ]
 
 
 def test_of_very_many_training_rows_a_part_is_taken():
