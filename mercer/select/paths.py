@@ -12,6 +12,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from numbers import Real
 from typing import Any, NamedTuple
@@ -273,20 +274,37 @@ class _Fit:
 
 
 # ---------------------------------------------------------------- kernel ridge
+FOLD_EACH = 3000
+"""Rows up to which each fold has a thread of its own: two threads of BLAS in one fold gain little
+there, and wait for each other where another program takes a core."""
+
+
 def ridge_paths(group: Group) -> Iterator[Outcome]:
     """Fit kernel ridge for all λ at once; a λ that is chosen by itself has fits of its own."""
     machines, apart = _machines(group, _has_positive_lam)
     for path in _paths(machines, ("lam",)):
-        for fold, fit_params in zip(group.folds, group.fit_params, strict=True):
-            if group.limits.stopped():
-                return
-            yield from _ridge_fold(group, path, fold, fit_params)
+        folds = list(zip(group.folds, group.fit_params, strict=True))
+        if len(group.K) <= FOLD_EACH and len(folds) > 1:
+            threads = min(n_threads(), len(folds))
+            parts = [folds[k::threads] for k in range(threads)]
+            yield from in_threads(partial(_ridge_folds, group, path), parts)
+        else:
+            yield from _ridge_folds(group, path, folds)
     if apart:
         yield from fits_from_gram(group._replace(candidates=apart))
 
 
 def _has_positive_lam(machine: Any) -> bool:
     return isinstance(machine.lam, Real) and float(machine.lam) > 0
+
+
+def _ridge_folds(
+    group: Group, path: list[Machine], folds: list[tuple[Fold, dict[str, Any]]]
+) -> Iterator[Outcome]:
+    for fold, fit_params in folds:
+        if group.limits.stopped():
+            return
+        yield from _ridge_fold(group, path, fold, fit_params)
 
 
 def _ridge_fold(

@@ -56,10 +56,11 @@ def test_a_rare_class_is_judged_by_itself_and_the_reason_is_said():
 def test_even_classes_are_judged_by_accuracy():
     goal = goal_of(Wishes(), EVEN)
     assert (goal.metric.key, goal.positive, goal.rare, goal.threshold) == (
-        *("accuracy", "a", False),
+        *("accuracy", "b", False),
         None,
     )
-    assert "'a', the rarer class" in goal.words
+    assert "F1 are of 'b'" in goal.words
+    assert "rarer" not in goal.words
     assert goal_of(Wishes(), THREE).positive is None
     assert goal_of(Wishes(), THREE).words == ""
 
