@@ -33,6 +33,7 @@ from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
 
+REPORT_SHARE = 0.6  # of what is left of a time limit; no section ends to the second
 NO_LIMIT = 1e9  # seconds for the report where the command has none
 LEAST_SECONDS = 2.0  # that the scores and a fair rival need, however little time there is
 LONGEST = 14  # characters of the name of a target or a class
@@ -213,7 +214,7 @@ def _looked_at(
     try:
         if not learned.interrupted:
             left = limits.seconds_left()
-            seconds = NO_LIMIT if left is None else max(left, LEAST_SECONDS)
+            seconds = NO_LIMIT if left is None else max(REPORT_SHARE * left, LEAST_SECONDS)
             more: dict[str, Any] = {"train": (learn.X, learn.y), "time_limit": seconds}
             return examine(learned.model, test.X, test.y, **more, **given), False
     except KeyboardInterrupt:

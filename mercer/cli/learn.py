@@ -28,7 +28,7 @@ from mercer.select.choices import NOISE
 from mercer.select.rounds import sample_rows
 
 TUNING_SHARE = 0.5  # of a time limit for all searches
-FIT_SHARE = 0.7  # of what is left after them for the last fit
+FIT_SHARE = 0.55  # of what is left after them for the last fit
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
 GROWTH = {"cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""

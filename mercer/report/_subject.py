@@ -28,7 +28,7 @@ Evaluation = ClassificationEvaluation | RegressionEvaluation
 MAPS = (EmpiricalMap, KernelPCA, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier)
 """Steps after which a linear model is linear no more."""
 
-DRAWN_VALUES = 1e7  # drawn for the intervals of a score
+DRAWN_VALUES = 4e6  # drawn for the intervals of a score
 DRAWS = (100, 1000)
 
 
