@@ -10,6 +10,43 @@ import typer
 
 from mercer.cli.ending import ended
 from mercer.cli.errors import INTERRUPTED, CommandError
+from mercer.cli.flags import (
+    ClassWeight,
+    Cutoff,
+    DataFile,
+    Decimal,
+    EffortName,
+    Extrapolate,
+    Group,
+    Ignore,
+    Json,
+    KernelText,
+    Kind,
+    Memory,
+    MetricName,
+    Model,
+    ModelFile,
+    Na,
+    NoPage,
+    NoSave,
+    Page,
+    Positive,
+    Quiet,
+    Report,
+    Save,
+    Script,
+    Seed,
+    Sep,
+    Sheet,
+    Strict,
+    Target,
+    TargetTransform,
+    Task,
+    TestFile,
+    TestSize,
+    Time,
+    TimeLimit,
+)
 
 app = typer.Typer(
     name="mercer",
@@ -19,46 +56,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-
-DataFile = Annotated[
-    Path,
-    typer.Argument(
-        help="CSV, Excel, Parquet, Arrow, JSON, svmlight, ARFF or npz; gz too.", metavar="DATA"
-    ),
-]
-Sep = Annotated[
-    str | None,
-    typer.Option(help="What separates the fields: ';', tab, …  \\[default: found in the file]"),
-]
-Na = Annotated[
-    list[str] | None,
-    typer.Option(help="A word or number for missing values; repeatable.", metavar="WORD"),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        help="The decimal sign, . or ,  \\[default: found in each column]", metavar="SIGN"
-    ),
-]
-Sheet = Annotated[
-    str | None, typer.Option(help="Of a workbook.  \\[default: the first]", metavar="NAME")
-]
-Kind = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="What a column is: number, category, text, date or ignore; repeatable.",
-        metavar="COLUMN=KIND",
-    ),
-]
-ModelFile = Annotated[
-    Path, typer.Argument(help="A model that mercer fit has saved.", metavar="MODEL")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-Target = Annotated[
-    str | None, typer.Option("--target", "-t", help="The column to predict.", metavar="COLUMN")
-]
-Report = Annotated[Path | None, typer.Option(help="The page to write.", metavar="HTML")]
 
 
 def _version(wanted: bool) -> None:
@@ -100,97 +97,35 @@ EXAMPLES = """
 def fit(
     data: DataFile,
     target: Target = None,
-    task: Annotated[str, typer.Option(help="auto, classify or regress.")] = "auto",
-    model: Annotated[
-        str,
-        typer.Option(
-            help="auto, svm, ridge, kernel-logistic, logistic, linear-svm, linear, lasso, knn, "
-            "bayes, boost or network."
-        ),
-    ] = "auto",
-    kernel: Annotated[
-        str, typer.Option(help="auto, a name, or an expression such as '0.5*rbf + linear'.")
-    ] = "auto",
-    test_size: Annotated[
-        float, typer.Option(help="Share of the rows that is held out.", min=0.01, max=0.9)
-    ] = 0.2,
-    test: Annotated[
-        Path | None, typer.Option(help="A file with the held-out rows.", metavar="FILE")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
-    ] = None,
+    task: Task = "auto",
+    model: Model = "auto",
+    kernel: KernelText = "auto",
+    ignore: Ignore = None,
+    test_size: TestSize = 0.2,
+    test: TestFile = None,
+    group: Group = None,
+    time: Time = None,
+    strict: Strict = False,
     sep: Sep = None,
     na: Na = None,
     decimal: Decimal = None,
     sheet: Sheet = None,
     kind: Kind = None,
-    group: Annotated[
-        str | None,
-        typer.Option(help="Rows with one value of it stay together.", metavar="COLUMN"),
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Hold out the latest rows by it.", metavar="COLUMN")
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at a leak: exit code 5, nothing is written.")
-    ] = False,
-    effort: Annotated[
-        str,
-        typer.Option(help="quick, standard or thorough: how much is tried, the same everywhere."),
-    ] = "standard",
-    time_limit: Annotated[
-        str, typer.Option(help="When to cut that short: 60s, 5m, 1h or none.")
-    ] = "10m",
-    memory: Annotated[
-        str | None,
-        typer.Option(help="For matrices: 500MB, 2GB.  \\[default: half of what is free]"),
-    ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            help="What models are chosen by: auto; of classes accuracy, balanced-accuracy, auc, "
-            "f1, average-precision, log-loss, brier; of numbers r2, rmse, mae, median-error, "
-            "mape, rmsle."
-        ),
-    ] = "auto",
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            help="The class that precision and recall are of.  \\[default: the rarer of two]",
-            metavar="LABEL",
-        ),
-    ] = None,
-    class_weight: Annotated[
-        str, typer.Option(help="none, or balanced: a rare class weighs as much as a common one.")
-    ] = "none",
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            help="The probability from which on a row is called positive; auto: that of the "
-            "largest F1 in cross-validation.  \\[default: 0.5, auto if the class is rare]",
-            metavar="PROBABILITY",
-        ),
-    ] = None,
-    target_transform: Annotated[
-        str, typer.Option(help="The scale on which numbers are learned: auto, none or log.")
-    ] = "auto",
-    extrapolate: Annotated[
-        bool,
-        typer.Option("--extrapolate", help="Let predictions leave the range of the targets."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of the split, the folds and the samples.", min=0)] = 0,
-    save: Annotated[
-        Path | None, typer.Option(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="The page.  \\[default: DATA.report.html]", metavar="HTML")
-    ] = None,
-    script: Annotated[
-        Path | None, typer.Option(help="Python that repeats it, to write.", metavar="PY")
-    ] = None,
-    no_save: Annotated[bool, typer.Option("--no-save", help="Write no model.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no page.")] = False,
+    effort: EffortName = "standard",
+    time_limit: TimeLimit = "10m",
+    memory: Memory = None,
+    seed: Seed = 0,
+    metric: MetricName = "auto",
+    positive: Positive = None,
+    class_weight: ClassWeight = "none",
+    threshold: Cutoff = None,
+    target_transform: TargetTransform = "auto",
+    extrapolate: Extrapolate = False,
+    save: Save = None,
+    report: Page = None,
+    script: Script = None,
+    no_save: NoSave = False,
+    no_report: NoPage = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
