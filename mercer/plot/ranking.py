@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,29 +33,10 @@ def roc(curves: Mapping[str, Any], *, ax: Any = None) -> Any:
     return ax
 
 
-@dataclass(eq=False, repr=False)
-class RocDisplay(Display):
-    """ROC curves: the true against the false positive rate as the threshold falls.
+class RankingDisplay(Display):
+    """Curves of a ranking, made from a model, from its scores or from an evaluation."""
 
-    With more than two classes there is a curve of each class against the rest.
-
-    Parameters
-    ----------
-    curves : dict of str to curve
-        ``fpr`` and ``tpr`` of each curve, by what the legend says.
-    areas : dict of str to float
-        The area under each.
-
-    Examples
-    --------
-    >>> from mercer.plot import RocDisplay
-    >>> display = RocDisplay.from_predictions(
-    ...     ["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8]
-    ... )  # doctest: +SKIP
-    """
-
-    curves: dict[str, Any]
-    areas: dict[str, float]
+    record: ClassVar[Any]
 
     @classmethod
     def from_estimator(
@@ -101,13 +82,45 @@ class RocDisplay(Display):
         positive, name
             As in ``from_estimator``.
         """
-        return cls._of(RocCurves.of(y, scores, labels, positive), name, ax)
+        return cls._of(cls.record.of(y, scores, labels, positive), name, ax)
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, *, ax: Any = None) -> Self:
         """Draw the curves of a `ClassificationEvaluation` that was given scores."""
         _check_scores(evaluation)
-        return cls._of(RocCurves.of_evaluation(evaluation), "", ax)
+        return cls._of(cls.record.of_evaluation(evaluation), "", ax)
+
+    @classmethod
+    def _of(cls, of: Any, name: str, ax: Any) -> Self:
+        """Draw what a record holds."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, repr=False)
+class RocDisplay(RankingDisplay):
+    """ROC curves: the true against the false positive rate as the threshold falls.
+
+    With more than two classes there is a curve of each class against the rest.
+
+    Parameters
+    ----------
+    curves : dict of str to curve
+        ``fpr`` and ``tpr`` of each curve, by what the legend says.
+    areas : dict of str to float
+        The area under each.
+
+    Examples
+    --------
+    >>> from mercer.plot import RocDisplay
+    >>> display = RocDisplay.from_predictions(
+    ...     ["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8]
+    ... )  # doctest: +SKIP
+    """
+
+    record = RocCurves
+
+    curves: dict[str, Any]
+    areas: dict[str, float]
 
     @classmethod
     def _of(cls, of: RocCurves, name: str, ax: Any) -> Self:
@@ -146,7 +159,7 @@ def precision_recall(curves: Mapping[str, Any], *, ax: Any = None) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class PrecisionRecallDisplay(Display):
+class PrecisionRecallDisplay(RankingDisplay):
     """Precision against recall as the threshold falls, for classes that are rare.
 
     The dashed line is the share of the class: the precision of a guess. With more than two
@@ -165,59 +178,9 @@ class PrecisionRecallDisplay(Display):
     ... )  # doctest: +SKIP
     """
 
+    record = PrecisionRecallCurves
+
     curves: dict[str, Any]
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, positive: Any = None, name: str = "", ax: Any = None
-    ) -> Self:
-        """Score rows with a fitted classifier, and draw.
-
-        Parameters
-        ----------
-        model : fitted classifier
-            Its probabilities are taken, or its decision values if it has none.
-        X, y : array of shape (n, d), array of shape (n,)
-            Rows and their classes.
-        positive : label, default=None
-            The class whose curve is drawn; None is the second of two, and all of more.
-        name : str, default=""
-            What the legend calls the model; the curves of several go on the same ``ax``.
-        """
-        scores, options = ranking_scores(model, X), {"positive": positive, "name": name, "ax": ax}
-        return cls.from_predictions(y, scores, labels=model.classes_, **options)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y: Any,
-        scores: Any,
-        *,
-        labels: Any = None,
-        positive: Any = None,
-        name: str = "",
-        ax: Any = None,
-    ) -> Self:
-        """Draw the curves of scores.
-
-        Parameters
-        ----------
-        y : array of shape (n,)
-            The classes.
-        scores : array of shape (n,) or (n, K)
-            Probabilities or decision values: of the positive of two classes, or of each.
-        labels : list, default=None
-            The classes in the order of the columns; None is those of y, sorted.
-        positive, name
-            As in ``from_estimator``.
-        """
-        return cls._of(PrecisionRecallCurves.of(y, scores, labels, positive), name, ax)
-
-    @classmethod
-    def from_evaluation(cls, evaluation: Any, *, ax: Any = None) -> Self:
-        """Draw the curves of a `ClassificationEvaluation` that was given scores."""
-        _check_scores(evaluation)
-        return cls._of(PrecisionRecallCurves.of_evaluation(evaluation), "", ax)
 
     @classmethod
     def _of(cls, of: PrecisionRecallCurves, name: str, ax: Any) -> Self:

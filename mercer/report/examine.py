@@ -90,12 +90,12 @@ def examine(
     y : array of shape (n,)
         Their targets; rows without one are left out.
     train : (X, y), default=None
-        What the model was fitted to: needed for the learning curve and the linear rival.
+        What the model was fitted to: needed for the learning curve and for rivals.
     search : fitted search, default=None
         What has chosen the parameters, if ``model`` is not itself a search.
     rivals : dict of name to fitted model, default=None
         Models to compare with; None takes the most frequent class or the mean, and with
-        ``train`` a linear model.
+        ``train`` a linear model and boosted trees.
     title : str, default=None
         The heading.
     command : str, default=""
