@@ -13,7 +13,7 @@ _NAMES = {
     "losses": "as_loss",
     "machines": (
         "KernelLogistic KernelMachine KernelRidge KernelRidgeClassifier KNN KNNRegressor "
-        "LinearSVC OneClassSVM Perceptron SVC SVR"
+        "LinearSVC MetricRidge MetricRidgeClassifier OneClassSVM Perceptron SVC SVR"
     ),
     "linear": "Lasso lasso_path LinearRegression LogisticRegression PenaltyRegression Ridge",
     "penalties": "",

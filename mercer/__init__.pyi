@@ -44,6 +44,8 @@ from mercer.machines import KernelRidge as KernelRidge
 from mercer.machines import KernelRidgeClassifier as KernelRidgeClassifier
 from mercer.machines import KNNRegressor as KNNRegressor
 from mercer.machines import LinearSVC as LinearSVC
+from mercer.machines import MetricRidge as MetricRidge
+from mercer.machines import MetricRidgeClassifier as MetricRidgeClassifier
 from mercer.machines import OneClassSVM as OneClassSVM
 from mercer.machines import Perceptron as Perceptron
 from mercer.maps import EmpiricalMap as EmpiricalMap

@@ -13,6 +13,8 @@ from mercer._sklearn import validate_parameter_constraints
 
 Value = TypeVar("Value", bound="ParameterValue")
 
+SHOWN = 12  # numbers of an array that are printed
+
 
 def as_object(
     given: Any, kind: type[Value], names: Mapping[str, type[Value]], example: str, also: str = ""
@@ -129,11 +131,22 @@ def _parts_of(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return type(a) is type(b) and np.array_equal(a, b)
+        return all(isinstance(v, (np.ndarray, list, tuple)) for v in (a, b)) and bool(
+            np.array_equal(a, b)
+        )
     return bool(a is b or a == b)
 
 
 def _literal(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, np.ndarray):
+        return _array_literal(value)
     return getattr(value, "__name__", None) or repr(value)
+
+
+def _array_literal(value: np.ndarray) -> str:
+    """Return a list that can be read back, or of many numbers what they are."""
+    if value.size <= SHOWN:
+        return repr(value.tolist())
+    return f"<{' × '.join(map(str, value.shape))} numbers>"

@@ -24,6 +24,7 @@ HOMES = {
     "sklearn.utils": ("_safe_indexing",),
     "sklearn.utils._param_validation": (
         "Interval",
+        "Options",
         "StrOptions",
         "validate_parameter_constraints",
     ),

@@ -71,6 +71,8 @@ NAMES = {
     "KernelRidgeClassifier",
     "KernelSearchCV",
     "LinearSVC",
+    "MetricRidge",
+    "MetricRidgeClassifier",
     "OneClassSVM",
     "Perceptron",
     "Solution",

@@ -11,15 +11,8 @@ from mercer.kernels.base import (
 )
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
 from mercer.kernels.names import as_kernel
-from mercer.kernels.vector import (
-    RBF,
-    Exponential,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-    VectorKernel,
-)
+from mercer.kernels.radial import RBF, Exponential, Laplacian, Matern
+from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
     "RBF",
@@ -31,6 +24,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "Normalized",
     "Polynomial",
     "Power",

@@ -55,8 +55,8 @@ def refine_dense(D, xx, yy, X, Y, cancelled):
 
 
 @compiled_part()
-def _sparse_distance(xi, xv, yi, yv, squared):
-    """Return Σ|x_k − y_k| or Σ(x_k − y_k)² of two sparse rows by merging their sorted indices."""
+def _sparse_distance(xi, xv, yi, yv, p):
+    """Return Σ|x_k − y_k|ᵖ of two sparse rows by merging their sorted indices."""
     total = xv.dtype.type(0)
     a, b = 0, 0
     while a < len(xi) or b < len(yi):
@@ -70,7 +70,7 @@ def _sparse_distance(xi, xv, yi, yv, squared):
             t = xv[a] - yv[b]
             a += 1
             b += 1
-        total += t * t if squared else abs(t)
+        total += t * t if p == 2.0 else (abs(t) if p == 1.0 else abs(t) ** p)
     return total
 
 
@@ -85,28 +85,60 @@ def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
         for j in range(D.shape[1]):
             if D[i, j] < few * (xx[i] + yy[j]):
                 y = slice(yp[j], yp[j + 1])
-                D[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], True)
+                D[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], 2.0)
 
 
 @compiled(fastmath=_REORDER)
-def l1_dense(X, Y, out):
-    """Write Σ|x_k − y_k| for all pairs of dense rows."""
+def l1_dense(X, YT, out):
+    """Write Σ|x_k − y_k| for all pairs of dense rows; Y comes with its columns in a row."""
     for i in range(X.shape[0]):
-        for j in range(Y.shape[0]):
-            total = out.dtype.type(0)
-            for k in range(X.shape[1]):
-                total += abs(X[i, k] - Y[j, k])
-            out[i, j] = total
+        for j in range(YT.shape[1]):
+            out[i, j] = 0
+        for k in range(X.shape[1]):
+            x = X[i, k]
+            for j in range(YT.shape[1]):
+                out[i, j] += abs(x - YT[k, j])
+
+
+@compiled(fastmath=_REORDER)
+def lp_dense(X, YT, p, out):
+    """Write Σ|x_k − y_k|ᵖ for all pairs of dense rows; Y comes with its columns in a row."""
+    for i in range(X.shape[0]):
+        for j in range(YT.shape[1]):
+            out[i, j] = 0
+        for k in range(X.shape[1]):
+            x = X[i, k]
+            if p == 1.5:
+                for j in range(YT.shape[1]):
+                    t = abs(x - YT[k, j])
+                    out[i, j] += t * np.sqrt(t)
+            else:
+                for j in range(YT.shape[1]):
+                    out[i, j] += abs(x - YT[k, j]) ** p
 
 
 @compiled()
-def l1_sparse(xp, xi, xv, yp, yi, yv, out):
-    """Write Σ|x_k − y_k| for all pairs of CSR rows."""
+def lp_sparse(xp, xi, xv, yp, yi, yv, p, out):
+    """Write Σ|x_k − y_k|ᵖ for all pairs of CSR rows."""
     for i in range(out.shape[0]):
         x = slice(xp[i], xp[i + 1])
         for j in range(out.shape[1]):
             y = slice(yp[j], yp[j + 1])
-            out[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], False)
+            out[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], p)
+
+
+@compiled(fastmath=_REORDER)
+def add_power_slopes(X, Y, slopes, coefs, p, out):
+    """Add Σⱼ slopesᵢⱼ cⱼ p |xᵢ − yⱼ|^(p−1) sign(xᵢ − yⱼ), column by column, to out (n, t, d)."""
+    for i in range(X.shape[0]):
+        for j in range(Y.shape[0]):
+            for k in range(X.shape[1]):
+                t = X[i, k] - Y[j, k]
+                if t != 0.0:
+                    size = 1.0 if p == 1.0 else abs(t) ** (p - 1.0)
+                    step = slopes[i, j] * (p * size if t > 0.0 else -p * size)
+                    for o in range(coefs.shape[1]):
+                        out[i, o, k] += step * coefs[j, o]
 
 
 @compiled_part()

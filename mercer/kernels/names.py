@@ -7,7 +7,8 @@ from typing import Any
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
-from mercer.kernels.vector import RBF, Exponential, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.kernels.radial import RBF, Exponential, Laplacian, Matern
+from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
 NAMES: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -17,6 +18,7 @@ NAMES: dict[str, type[Kernel]] = {
     "gaussian": RBF,
     "exponential": Exponential,
     "laplacian": Laplacian,
+    "matern": Matern,
     "sigmoid": Sigmoid,
     "precomputed": Precomputed,
 }

@@ -166,11 +166,14 @@ class Pair:
         """Return the pair of derived samples, for example of features."""
         if key not in self._known:
             X, Y = self.X.derive(key, make), self.Y.derive(key, make)
-            self._known[key] = Pair(X, Y, self.uses, self.dtype)
+            self._known[key] = Pair(X, Y, Counter(), self.dtype)
         return self._known[key]
 
-    def fill(self, statistic: str, out: np.ndarray) -> None:
-        """Write a statistic of all pairs of rows into ``out``."""
+    def fill(self, statistic: str, out: np.ndarray, p: float = 2.0) -> None:
+        """Write a statistic of all pairs of rows into ``out``; p is for "lp", Σ|x − y|ᵖ, alone."""
+        if statistic == "lp":
+            self._lp(out, p)
+            return
         if statistic in self._known:
             out[...] = self._known[statistic]
             return
@@ -197,9 +200,21 @@ class Pair:
     def _l1(self, out: np.ndarray) -> None:
         X, Y = self.X.rows(self.dtype), self.Y.rows(self.dtype)
         if self.X.is_sparse:
-            _loops.l1_sparse(*_csr(X), *_csr(Y), out)
+            _loops.lp_sparse(*_csr(X), *_csr(Y), 1.0, out)
         else:
-            _loops.l1_dense(X, Y, out)
+            _loops.l1_dense(X, np.ascontiguousarray(Y.T), out)
+
+    def _lp(self, out: np.ndarray, p: float) -> None:
+        X, Y = self.X.rows(self.dtype), self.Y.rows(self.dtype)
+        if self.X.is_sparse:
+            _loops.lp_sparse(*_csr(X), *_csr(Y), p, out)
+        else:
+            _loops.lp_dense(X, np.ascontiguousarray(Y.T), p, out)
+
+
+def dense(rows: Any) -> np.ndarray:
+    """Return rows as a plain array."""
+    return rows.toarray() if sp.issparse(rows) else rows
 
 
 def inner(X: Any, Y: Any, out: np.ndarray) -> None:

@@ -6,18 +6,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from mercer._array import largest_size
-from mercer._sklearn import Interval, StrOptions
-from mercer.kernels._loops import scaled_exp
+from mercer._sklearn import Interval
 from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
-from mercer.kernels.sample import STATISTICS, Pair, Sample
+from mercer.kernels.sample import STATISTICS, Pair, Sample, dense
 
 _REAL = [Interval(Real, None, None, closed="neither")]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-SMALLEST = 1e-140  # squares of smaller entries vanish, and with them the variance
-_GAMMA = [_POSITIVE, StrOptions({"scale", "auto"})]
 
 
 class VectorKernel(Kernel):
@@ -34,16 +29,54 @@ class VectorKernel(Kernel):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if getattr(cls, "statistic", "inner") not in STATISTICS:
+        statistic = getattr(cls, "statistic", "inner")
+        if isinstance(statistic, str) and statistic not in STATISTICS:
             raise TypeError(f"{cls.__name__}.statistic must be one of {STATISTICS}")
 
     def epilogue(self, values: np.ndarray) -> None:
         """Turn statistics into kernel values, in place."""
         raise NotImplementedError
 
+    def slope(self, values: np.ndarray) -> None:
+        """Turn statistics into the derivative of the kernel by the statistic, in place.
+
+        Only gradients need it.
+        """
+        raise TypeError(f"the gradient of {self!r} is not known: the kernel has no slope()")
+
+    @property
+    def shares(self) -> str:
+        """The statistic of the rows as they are that this kernel needs."""
+        return self.statistic
+
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
-        pair.fill(self.statistic, out)
+        self._fill_statistic(pair, out)
         self.epilogue(out)
+
+    def _fill_statistic(self, pair: Pair, out: np.ndarray) -> None:
+        pair.fill(self.statistic, out, getattr(self, "p", 2.0))
+
+    def _slope_tile(self, pair: Pair, factor: np.ndarray | None) -> np.ndarray:
+        """Return the derivatives by the statistic, times a factor."""
+        values = np.empty(pair.shape)
+        self._fill_statistic(pair, values)
+        self.slope(values)
+        if factor is not None:
+            values *= factor
+        return values
+
+    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
+        add = into.add_toward if self.statistic == "inner" else into.add_away
+        add(pair, self._slope_tile(pair, factor))
+
+    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
+        """Return the gradient of k(x, x), shape (n, d)."""
+        rows = dense(X.rows(np.dtype(np.float64)))
+        if self.statistic != "inner":
+            return np.zeros_like(rows)
+        slopes = X.squared_norms(np.dtype(np.float64)).copy()
+        self.slope(slopes)
+        return 2.0 * slopes[:, None] * rows
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         if self.statistic == "inner":
@@ -88,6 +121,9 @@ class Linear(VectorKernel):
         if self.bias:
             values += self.bias
 
+    def slope(self, values: np.ndarray) -> None:
+        values[...] = 1.0
+
 
 class Polynomial(VectorKernel):
     """Polynomial kernel k(x, y) = (a x·y + c)ⁿ.
@@ -130,6 +166,12 @@ class Polynomial(VectorKernel):
         values += self.bias
         integer_power(values, self.degree)
 
+    def slope(self, values: np.ndarray) -> None:
+        values *= self.scale
+        values += self.bias
+        integer_power(values, max(self.degree - 1, 0))
+        values *= self.degree * self.scale
+
 
 class Sigmoid(VectorKernel):
     """Sigmoid function k(x, y) = tanh(a x·y + c): popular, but not positive semidefinite.
@@ -158,133 +200,7 @@ class Sigmoid(VectorKernel):
         values += self.bias
         np.tanh(values, out=values)
 
-
-class _Radial(VectorKernel):
-    """exp(−γ · distance), with γ given or taken from the data."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"gamma": _GAMMA}
-
-    def __init__(self, gamma: float | str = "scale"):
-        self.gamma = gamma
-
-    @property
-    def definiteness(self) -> str:
-        return PSD
-
-    def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
-        if not isinstance(self.gamma, str):
-            return {"gamma": float(self.gamma)}
-        n_columns = X.data.shape[1]
-        if self.gamma == "auto":
-            return {"gamma": 1.0 / n_columns}
-        variance = _variance(X.data, weights)
-        if 0 < X.summary("largest", largest_size) < SMALLEST:
-            raise ValueError(
-                f"X has no value beyond {SMALLEST:g}: their squares vanish and gamma='scale' has "
-                f"no meaning; rescale X"
-            )
-        return {"gamma": self._scale(n_columns, variance) if variance > 0 else 1.0}
-
-    @staticmethod
-    def _scale(n_columns: int, variance: float) -> float:
-        """Return the γ that makes γ · distance about one."""
-        raise NotImplementedError
-
-    def epilogue(self, values: np.ndarray) -> None:
-        # a γ beyond the precision's range would make 0 · inf = NaN of equal points
-        scale = -min(float(self.gamma), float(np.finfo(values.dtype).max))
-        if values.dtype == np.float32 and values.flags.c_contiguous:
-            scaled_exp(values.reshape(-1), np.float32(scale))
-            return
-        with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
-            values *= scale
-        np.exp(values, out=values)
-
-
-def _variance(data: Any, weights: np.ndarray | None) -> float:
-    """Return the (weighted) variance of all entries, in float64 and stable for large offsets."""
-    if weights is None:
-        weights = np.ones(data.shape[0])
-    total = weights.sum() * data.shape[1]
-    mean = float(weights @ _row_sums(data)) / total
-    if not sp.issparse(data):
-        return (
-            float(weights @ np.square(np.subtract(data, mean, dtype=np.float64)).sum(axis=1))
-            / total
-        )
-    squares = data.astype(np.float64)
-    squares.data = np.square(squares.data - mean) - mean**2  # an empty cell adds mean²
-    return float(weights @ _row_sums(squares)) / total + mean**2
-
-
-def _row_sums(data: Any) -> np.ndarray:
-    return np.asarray(data.sum(axis=1, dtype=np.float64)).ravel()
-
-
-class RBF(_Radial):
-    """Gaussian kernel k(x, y) = exp(−γ‖x − y‖²), γ = 1/(2σ²).
-
-    Parameters
-    ----------
-    gamma : float, "scale" or "auto", default="scale"
-        γ > 0. "scale" is 1/(d · var(X)) and "auto" is 1/d for d columns; both are made concrete by
-        ``bind``.
-
-    Examples
-    --------
-    >>> from mercer.kernels import RBF
-    >>> RBF(gamma=0.5)([[0.0], [1.0]]).round(3)
-    array([[1.   , 0.607],
-           [0.607, 1.   ]])
-    """
-
-    statistic = "squared_distance"
-
-    @classmethod
-    def from_sigma(cls, sigma: Any) -> RBF:
-        """Return the Gaussian kernel exp(−‖x − y‖² / (2σ²))."""
-        width = float(sigma) if isinstance(sigma, Real) else 0.0
-        gamma = 0.5 / width / width if width > 0 else 0.0
-        if not 0.0 < gamma < np.inf:
-            raise ValueError(f"sigma must be a number > 0 with a finite 1/(2σ²); got {sigma!r}")
-        return cls(gamma=gamma)
-
-    @staticmethod
-    def _scale(n_columns: int, variance: float) -> float:
-        return 1.0 / (n_columns * variance)
-
-
-class Exponential(_Radial):
-    """Exponential kernel k(x, y) = exp(−γ‖x − y‖), with the Euclidean norm.
-
-    Parameters
-    ----------
-    gamma : float, "scale" or "auto", default="scale"
-        γ > 0. "scale" is 1/√(d · var(X)) and "auto" is 1/d for d columns.
-    """
-
-    statistic = "squared_distance"
-
-    @staticmethod
-    def _scale(n_columns: int, variance: float) -> float:
-        return float(1.0 / np.sqrt(n_columns * variance))
-
-    def epilogue(self, values: np.ndarray) -> None:
-        np.sqrt(values, out=values)
-        super().epilogue(values)
-
-
-class Laplacian(_Radial):
-    """Laplacian kernel k(x, y) = exp(−γ‖x − y‖₁), with the sum of absolute differences.
-
-    Parameters
-    ----------
-    gamma : float, "scale" or "auto", default="scale"
-        γ > 0. "scale" is 1/(d · std(X)) and "auto" is 1/d for d columns.
-    """
-
-    statistic = "l1"
-
-    @staticmethod
-    def _scale(n_columns: int, variance: float) -> float:
-        return float(1.0 / (n_columns * np.sqrt(variance)))
+    def slope(self, values: np.ndarray) -> None:
+        self.epilogue(values)
+        np.square(values, out=values)
+        np.subtract(self.scale, self.scale * values, out=values)

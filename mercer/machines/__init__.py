@@ -3,6 +3,7 @@
 from mercer.machines.kernel_machine import KernelMachine
 from mercer.machines.linear_svc import LinearSVC
 from mercer.machines.logistic import KernelLogistic
+from mercer.machines.metric_ridge import MetricRidge, MetricRidgeClassifier
 from mercer.machines.neighbors import KNN, KNNRegressor
 from mercer.machines.perceptron import Perceptron
 from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier
@@ -19,6 +20,8 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeClassifier",
     "LinearSVC",
+    "MetricRidge",
+    "MetricRidgeClassifier",
     "OneClassSVM",
     "Perceptron",
 ]

@@ -12,20 +12,21 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
-from mercer._estimator import KernelEstimator, class_codes
+from mercer._estimator import class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer.gram import Gram, gram
 from mercer.kernels import Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.sample import Sample
+from mercer.machines._expansion import KernelExpansion
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import only_stationary
 
 SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
 
 
-class MarginEstimator(KernelEstimator):
+class MarginEstimator(KernelExpansion):
     """A sum over support vectors, f(x) = Σᵢ βᵢ k(x, xᵢ) + b, from a margin problem."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -71,6 +72,9 @@ class MarginEstimator(KernelEstimator):
 
     def _support_sample(self) -> Sample:
         return self._kept(self.support_vectors_, self.support_, self.shape_fit_[0])
+
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        return self._support_sample(), np.atleast_2d(self.dual_coef_).T
 
     def _sums(self, X: Any, weights: np.ndarray) -> np.ndarray:
         """Return k(X, support vectors) @ weights, shape (m, t)."""
@@ -122,8 +126,14 @@ class RiskEstimator(MarginEstimator):
     def _outputs(self, X: Any) -> np.ndarray:
         """Return f(x) + b, shape (m, t)."""
         check_is_fitted(self)
-        columns = self.dual_coef_.reshape(len(self.support_), np.size(self.intercept_))
-        return self._sums(X, columns) + self.intercept_
+        return self._sums(X, self._columns) + self.intercept_
+
+    @property
+    def _columns(self) -> np.ndarray:
+        return self.dual_coef_.reshape(len(self.support_), np.size(self.intercept_))
+
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        return self._support_sample(), self._columns
 
     def _decision(self, X: Any) -> np.ndarray:
         return one_or_all(self._outputs(X), self.classes_)

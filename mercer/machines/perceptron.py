@@ -200,6 +200,11 @@ class Perceptron(ClassifierMixin, MarginEstimator):
             values = K @ self.dual_coef_.T + self.intercept_
         return one_or_all(values, self.classes_)
 
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        if self.voted:
+            raise ValueError("votes jump and have no gradient: use averaged=True, or neither")
+        return super()._expansion()
+
     def _vote(self, rows: Sample) -> np.ndarray:
         """Return the share of votes for each problem less that against it, shape (m, problems)."""
         support = self._support_sample()

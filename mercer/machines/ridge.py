@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
 from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
+from mercer.machines._expansion import KernelExpansion
 from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
 from mercer.result import Solution
 from mercer.solvers import solve_ridge
@@ -22,7 +22,7 @@ from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 
 
-class RidgeEstimator(KernelEstimator):
+class RidgeEstimator(KernelExpansion):
     """What regression and classification share: the choice of λ, the solve, the sum."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -60,6 +60,7 @@ class RidgeEstimator(KernelEstimator):
         sample, y, self._weight = self._fit_rows(X, y, sample_weight, **self._target_checks)
         Y, self._weight, flat = self._targets(np.asarray(y), self._weight)
         rows, used = used_rows(sample, self._weight)
+        self._learn_kernel(rows, Y[used], self._weight[used])
         self.n_fit_, self.landmark_indices_ = len(sample), self._drawn(used)
         if self.landmark_indices_ is None:
             solution = self._solve(self._gram(rows), Y[used], self._weight[used])
@@ -73,10 +74,13 @@ class RidgeEstimator(KernelEstimator):
         self.dual_coef_ = alpha[:, 0] if flat else alpha
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
         self._errors = solution.errors if isinstance(solution, LooSolution) else None
-        self.lam_ = float(self.lam) if self._errors is None else self._errors.best
+        self.lam_ = self._lam_taken()
         self.lams_ = np.array([self.lam_]) if self._errors is None else self._errors.lams
         self._accept(solution)
         return self
+
+    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Change the kernel by what the targets say; here it is as it was given."""
 
     def _gram(self, rows: Sample) -> Gram:
         # half of the budget for K, half for its factor
@@ -97,16 +101,25 @@ class RidgeEstimator(KernelEstimator):
         """Return the numbers of the landmarks; None: every row has a coefficient of its own."""
         if self.landmarks is None or self.landmarks >= len(used):
             return None
-        if not isinstance(self.lam, Real):
-            raise ValueError(f"landmarks need a number as lam; got lam={self.lam!r}")
         random = check_random_state(self.random_state)
         return np.sort(used[random.permutation(len(used))[: self.landmarks]])
+
+    def _lam_taken(self) -> float:
+        if self._errors is not None:
+            return self._errors.best
+        return float(self.lam) if self.landmark_indices_ is None else self._lam_of_span()
+
+    def _lam_of_span(self) -> float:
+        """Return the λ of a fit with landmarks."""
+        if not isinstance(self.lam, Real):
+            raise ValueError(f"landmarks need a number as lam; got lam={self.lam!r}")
+        return float(self.lam)
 
     def _solve_in_span(
         self, rows: Sample, points: Sample, Y: np.ndarray, weight: np.ndarray
     ) -> Solution:
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "memory": self.memory}
-        given = (self.kernel_, rows, points, Y, weight, float(self.lam))
+        given = (self.kernel_, rows, points, Y, weight, self._lam_of_span())
         return solve_ridge_landmarks(*given, **options)
 
     @property
@@ -142,10 +155,17 @@ class RidgeEstimator(KernelEstimator):
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) + b for new rows."""
         rows = self._new_rows(X)
-        index = self.landmark_indices_
-        kept = self.X_fit_ if index is None else self._kept(self.X_fit_, index, self.n_fit_)
-        K = gram(self.kernel_, rows, kept, storage="blocked", dtype=np.float64)
+        K = gram(self.kernel_, rows, self._centres(), storage="blocked", dtype=np.float64)
         return K @ self.dual_coef_ + self.intercept_
+
+    def _centres(self) -> Sample:
+        index = self.landmark_indices_
+        if index is None:
+            return self.kernel_.sample(self.X_fit_)
+        return self._kept(self.X_fit_, index, self.n_fit_)
+
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        return self._centres(), self.dual_coef_.reshape(len(self.dual_coef_), -1)
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):

@@ -229,10 +229,16 @@ class SVC(ClassifierMixin, MarginClassifier):
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
         check_is_fitted(self)
-        coefs = self.dual_coef_
-        if self._by_pairs:
-            coefs = pair_rows(coefs, self.n_support_, self._problems())
-        return self._linear_weights(coefs)
+        return self._linear_weights(self._problem_coefs())
+
+    def _problem_coefs(self) -> np.ndarray:
+        """Return the coefficients of each problem, shape (n_problems, n)."""
+        if not self._by_pairs:
+            return self.dual_coef_
+        return pair_rows(self.dual_coef_, self.n_support_, self._problems())
+
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        return self._support_sample(), self._problem_coefs().T
 
     def slack(self, X: Any, y: Any) -> np.ndarray:
         """Return ξ = max(0, 1 − y(f(x) + b)): 0 outside the margin, in (0, 1] inside, > 1 wrong.

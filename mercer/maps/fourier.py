@@ -141,11 +141,11 @@ class RandomFourier(TableMap):
 
 def _accepted(kernel: Any) -> Kernel:
     kernel = as_kernel(kernel)
-    if type(kernel) not in DRAWS:
+    if type(kernel) not in DRAWS or not getattr(kernel, "is_plain", True):
         names = ", ".join(sorted(kind.__name__ for kind in DRAWS))
         raise ValueError(
-            f"kernel must be one of {names}, whose frequencies are known; got {kernel!r} "
-            f"(Nystrom takes every kernel)"
+            f"kernel must be one of {names}, without metric or exponent, whose frequencies are "
+            f"known; got {kernel!r} (Nystrom takes every kernel)"
         )
     return kernel
 

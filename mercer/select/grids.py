@@ -12,9 +12,9 @@ from sklearn.base import is_classifier
 
 from mercer._array import take
 from mercer._sklearn import _num_samples
-from mercer.kernels import RBF, Exponential, Kernel, Laplacian, as_kernel
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
-from mercer.kernels.shared import SharedStatistics
 
 SUBSAMPLE = 500  # rows from which distances and sizes are estimated
 KNOWN = (
@@ -106,7 +106,7 @@ def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> It
     radial = [
         (f"kernel__{path}__gamma" if path else "kernel__gamma", part)
         for path, part in {"": kernel, **kernel.get_params()}.items()
-        if isinstance(part, (RBF, Laplacian, Exponential))
+        if isinstance(part, Radial)
     ]
     if len(radial) == 1:
         name, part = radial[0]
@@ -117,11 +117,8 @@ def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> It
 
 def _median_distance(kernel: Any, rows: Sample) -> float:
     """Return the median over pairs of rows of what γ is multiplied with; equal rows not counted."""
-    statistic = kernel.statistic
-    values = SharedStatistics(rows, np.float64).statistic(statistic)
-    values = values[np.triu_indices(len(rows), 1)]
-    median = float(np.median(values[values > 0])) if np.any(values > 0) else 1.0
-    return median**0.5 if isinstance(kernel, Exponential) else median
+    values = kernel.distances(rows)[np.triu_indices(len(rows), 1)]
+    return float(np.median(values[values > 0])) if np.any(values > 0) else 1.0
 
 
 def candidates(axes_: list[Axis]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from mercer._limits import Limits
 from mercer.kernels import Kernel
 from mercer.kernels.base import UNKNOWN
 from mercer.kernels.sample import Pair, Sample
-from mercer.machines import KNN, KNNRegressor, Perceptron
+from mercer.machines import KNN, KNNRegressor, MetricRidge, MetricRidgeClassifier, Perceptron
 from mercer.select.job import Fold
 
 METHODS = (
@@ -40,9 +40,10 @@ METHODS = (
 OF_VALUES = {"predict": "_labels", "decision_function": "_shaped"}
 """What turns decision values into the answers of a method; what lacks it answers with values."""
 
-ROUNDING = (KNN, KNNRegressor, Perceptron)
+SCRATCH = (KNN, KNNRegressor, Perceptron, MetricRidge, MetricRidgeClassifier)
 """The last bit of a kernel value decides which of two equal neighbours is nearer, and which point
-a perceptron is next wrong on: only fits from scratch have the scores of such."""
+a perceptron is next wrong on; a learned metric belongs to its rows. Only fits from scratch have the
+scores of such."""
 
 
 class Candidate(NamedTuple):
@@ -170,7 +171,7 @@ class Tabulated(Kernel):
 # ---------------------------------------------------------------- the general route
 def follows_from_gram(estimator: Any) -> bool:
     """Whether an estimator's answer follows from its Gram matrix, up to its tolerance."""
-    return isinstance(estimator, KernelEstimator) and not isinstance(estimator, ROUNDING)
+    return isinstance(estimator, KernelEstimator) and not isinstance(estimator, SCRATCH)
 
 
 def fits_from_gram(group: Group) -> Iterator[Outcome]:

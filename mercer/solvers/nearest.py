@@ -47,9 +47,10 @@ class FeatureSearch:
 
     def __init__(self, kernel: Kernel, Y: Sample):
         self.kernel, self.Y = kernel, Y
-        euclidean = isinstance(kernel, (Linear, RBF, Exponential))
+        plain = getattr(kernel, "is_plain", True)
+        euclidean = plain and isinstance(kernel, (Linear, RBF, Exponential))
         self.values: Kernel = kernel
-        if euclidean or isinstance(kernel, Laplacian):
+        if euclidean or (plain and isinstance(kernel, Laplacian)):
             self.values = SquaredDistance() if euclidean else L1Distance()
 
     @property

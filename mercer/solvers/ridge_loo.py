@@ -52,6 +52,9 @@ class LooSolution(Solution):
 
     errors: LooErrors
 
+    left_out: np.ndarray
+    """y − f(x) of each row by the fit without it, for that λ, shape (n, t)."""
+
 
 def search_lam(
     errors: Callable[[np.ndarray], LooErrors], top: float, *, lowest: float
@@ -131,8 +134,9 @@ def solve_ridge_loo(
     if lams is not None:
         errors = spectrum.errors(system, lams)
     else:
-        top = float(np.abs(spectrum.own_values).max(initial=0.0)) or 1.0
-        errors = search_lam(partial(spectrum.errors, system), top, lowest=10.0 * len(Y) * EPS)
+        errors = search_lam(
+            partial(spectrum.errors, system), spectrum.unit_of_lam, lowest=10.0 * len(Y) * EPS
+        )
     return _solve(K, system, spectrum, errors, tolerance)
 
 
@@ -164,6 +168,12 @@ class _Spectrum(NamedTuple):
             return self.values
         return np.delete(self.values, np.abs(self.values - self.extra).argmin())
 
+    @property
+    def unit_of_lam(self) -> float:
+        """The largest eigenvalue; of a matrix that is rounding alone, what was rounded."""
+        top, size = (float(np.abs(v).max(initial=0.0)) for v in (self.own_values, self.values))
+        return (top if top > len(self.values) * EPS * size else size) or 1.0
+
     def errors(self, system: ScaledSystem, lams: np.ndarray) -> LooErrors:
         """Return the errors of every λ."""
         n, t = system.Y.shape
@@ -178,6 +188,13 @@ class _Spectrum(NamedTuple):
         gcv = np.einsum("itl,itl->l", X, X) / (trace / n) ** 2
         scale = t * system.weight.sum()
         return LooErrors(lams, loo / scale, gcv / scale)
+
+    def left_out(self, system: ScaledSystem, X: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        """Return the leave-one-out residuals of the solution X, shape (t, n), for one λ."""
+        shifted = self.values[:, None] + lam
+        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0)
+        diagonal, _ = self._inverse(inverse, system, lam)
+        return (X / (system.root * diagonal[:, 0])).T
 
     def _inverse(
         self, inverse: np.ndarray, system: ScaledSystem, lams: np.ndarray
@@ -212,4 +229,5 @@ def _solve(
     rounding = 4.0 * len(values) * EPS * np.abs(spectrum.values).max()
     if values.min() < -rounding:
         status = Status.INDEFINITE
-    return LooSolution(alpha, status, certificate, intercept=b, errors=errors)
+    left_out = spectrum.left_out(system, X[0], lam)
+    return LooSolution(alpha, status, certificate, intercept=b, errors=errors, left_out=left_out)

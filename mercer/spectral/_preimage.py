@@ -61,10 +61,11 @@ def choose_method(kernel: Kernel, method: str) -> str:
         raise ValueError(
             f"pre-images are rows of numbers, and {kernel!r} is a kernel on other objects"
         )
+    plain = getattr(kernel, "is_plain", True)  # no metric
     if method == "auto":
         ways: dict[type[Kernel], str] = {RBF: "fixed_point", Linear: "exact"}
-        return ways.get(type(kernel), "ridge")
-    if method in ("fixed_point", "distances") and not isinstance(kernel, RBF):
+        return ways.get(type(kernel), "ridge") if plain else "ridge"
+    if method in ("fixed_point", "distances") and not (plain and isinstance(kernel, RBF)):
         raise ValueError(
             f"preimage={method!r} needs the Gaussian kernel RBF(); got {kernel!r}: "
             f"use preimage='ridge'"

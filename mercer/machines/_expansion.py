@@ -1,0 +1,38 @@
+"""What every machine f(x) = Σᵢ αᵢ k(x, xᵢ) + b can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._estimator import KernelEstimator
+from mercer.kernels.sample import Sample
+
+
+class KernelExpansion(KernelEstimator):
+    """An estimator whose function is a sum of kernels at centres."""
+
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        """Return the centres and their coefficients, a column for each function."""
+        raise NotImplementedError
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """Return the gradients of f by the columns of X, at rows of X.
+
+        Parameters
+        ----------
+        X : table of shape (m, d)
+            Rows.
+
+        Returns
+        -------
+        array of shape (m, d), or (m, d, t) for t > 1 functions
+            ∂f/∂x of each function: of each target, or of each problem that classes are told apart
+            by (in the order of ``intercept_``). Where a kernel has a kink, at its centre, the
+            centre counts as flat.
+        """
+        rows = self._new_rows(X)
+        centres, coefs = self._expansion()
+        found = self.kernel_.gradient_of(rows, centres, coefs)
+        return found[:, :, 0] if found.shape[2] == 1 else found

@@ -1,0 +1,404 @@
+"""Ridge regression whose kernel learns which columns, and which directions, matter."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+
+from mercer._array import parse_memory
+from mercer._limits import Limits
+from mercer._sklearn import Interval, StrOptions
+from mercer.gram import Gram, gram
+from mercer.kernels import as_kernel
+from mercer.kernels.radial import Radial
+from mercer.kernels.sample import Sample
+from mercer.machines._margin import against_rest, labels_of, weighted_classes
+from mercer.machines._metric_search import (
+    DIAGONAL,
+    FULL,
+    NONE,
+    POWERS,
+    Family,
+    Part,
+    Recipe,
+    Search,
+    Trial,
+    fit_loo,
+    next_metric,
+)
+from mercer.machines._pairs import agree, fit_slopes, sigmoid
+from mercer.machines.ridge import RidgeEstimator
+from mercer.result import Solution
+from mercer.solvers import solve_ridge
+from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
+from mercer.solvers.ridge_path import check_lams
+
+SEARCH_ROWS = 1000  # that the ways are tried on
+METRIC_ROWS = 4000  # that the chosen way learns its metric from
+IMPORTANCE_ROWS = 1000  # at which gradients are taken in the end
+FULL_UP_TO = 300  # columns: beyond, only weights are learned
+CONSTANT = 1e-12  # of the largest entry: a column that varies less is constant
+
+
+class MetricEstimator(RidgeEstimator):
+    """What regression and classification with a learned metric share."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RidgeEstimator._parameter_constraints,
+        "metric": [StrOptions({"auto", DIAGONAL, FULL, NONE})],
+        "rounds": [Interval(Integral, 0, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    metric: str
+    rounds: int
+    time_limit: float | None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine to rows X and targets y.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Rows; columns of any size, they are standardised.
+        y : array of shape (n,) or (n, n_targets)
+            Numbers; of a classifier labels, shape (n,).
+        sample_weight : array of shape (n,), default=None
+            Weights ≥ 0; a row of weight 0 is no row.
+        """
+        self._validate_params()
+        if sp.issparse(X):
+            raise TypeError(
+                f"{type(self).__name__} standardises columns and takes dense tables; got a sparse "
+                f"one: use X.toarray() if it fits into memory"
+            )
+        super().fit(X, y, sample_weight)
+        self.importance_ = self._importance()
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    # ------------------------------------------------------------ what is open
+    def _given_kernel(self) -> Radial:
+        kernel = as_kernel(self.kernel)
+        if not isinstance(kernel, Radial):
+            raise ValueError(
+                f"kernel must be a kernel of a distance, whose metric can be learned: RBF, "
+                f"Exponential, Laplacian or Matern; got {kernel!r}"
+            )
+        if kernel.metric is not None:
+            raise ValueError(
+                f"the metric of the kernel is what is learned, it must not be given; got {kernel!r}"
+            )
+        return kernel
+
+    def _recipes(self, n_columns: int) -> list[Recipe]:
+        """Return the ways to try: the metric that was asked for, or all that the kernel takes."""
+        kernel = self._given_kernel()
+        matrix_fits = kernel.p == 2.0 and n_columns <= FULL_UP_TO
+        if self.metric == FULL and not matrix_fits:
+            raise ValueError(
+                f"metric='full' needs a kernel of the Euclidean distance and at most {FULL_UP_TO} "
+                f"columns; got {kernel!r} and {n_columns} columns: use metric='diagonal'"
+            )
+        if n_columns == 1 or self.metric == NONE or not self.rounds:
+            return []  # one column has nothing to be weighed against
+        kinds = [DIAGONAL, FULL] if self.metric == "auto" else [self.metric]
+        return [
+            Recipe(kind, power)
+            for kind in kinds
+            for power in POWERS
+            if kind == DIAGONAL or matrix_fits
+        ]
+
+    # ------------------------------------------------------------ learning
+    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Find the metric and the shape of the kernel, on standardised columns."""
+        random = check_random_state(self.random_state)
+        self.scale_, whole = _standardised(rows.data, Y, weight)
+        some = whole.take(np.sort(random.permutation(len(Y))[:METRIC_ROWS]))
+        search = self._search(some, random)
+        best = search.run()
+        kernel = search.family.bound(some.rows, self._followed(search, best, some), best.shape)
+        self.kernel_ = _on_given_columns(kernel, self.scale_).bind(rows)
+        self.metric_ = self.kernel_.metric  # type: ignore[attr-defined]
+        self.rounds_ = [trial.told() for trial in search.trials]
+        self.chosen_ = best.told() | {"cut": search.cut}
+        if self.landmarks is not None and self.landmarks < len(rows):
+            found = fit_loo(kernel, some, self._lams())
+            self._span_lam = found.errors.best
+            self._keep_left_out(found, some.Y, some.weight)
+
+    def _search(self, some: Part, random: Any) -> Search:
+        part = some.take(random.permutation(len(some.Y))[:SEARCH_ROWS])
+        family = Family.of(self._given_kernel(), isinstance(self.kernel, str))
+        recipes = self._recipes(some.rows.data.shape[1])
+        return Search(family, part, recipes, self.rounds, Limits.of(time_limit=self.time_limit))
+
+    def _followed(self, search: Search, best: Trial, some: Part) -> np.ndarray | None:
+        """Return the metric after the chosen rounds, on all rows that it is learned from."""
+        metric = None
+        for lam in search.lams.get(best.recipe, [])[: best.rounds]:
+            kernel = search.family.bound(some.rows, metric, best.shape)
+            K = gram(kernel, some.rows, purpose="direct", memory=parse_memory(self.memory) // 2)
+            found = solve_ridge(K, some.Y, lam / some.weight)
+            metric = next_metric(kernel, some, found.value, best.recipe)
+            if metric is None:
+                break
+        return metric
+
+    # ------------------------------------------------------------ the last fit
+    def _solve(self, K: Gram, Y: np.ndarray, weight: np.ndarray) -> Solution:
+        options: dict[str, Any] = {
+            "fit_intercept": self.fit_intercept,
+            "memory": parse_memory(self.memory),
+        }
+        found = solve_ridge_loo(K, Y, weight, self._lams(), **options)
+        self._keep_left_out(found, Y, weight)
+        return found
+
+    def _lams(self) -> np.ndarray | None:
+        return None if isinstance(self.lam, str) else check_lams(np.atleast_1d(self.lam), "lam")
+
+    def _lam_of_span(self) -> float:
+        """Return the λ of the smallest leave-one-out error on the rows that taught the metric."""
+        return self._span_lam
+
+    def _keep_left_out(self, found: LooSolution, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Use what the fit says of rows that it has not seen."""
+
+    def _importance(self) -> np.ndarray:
+        """Return each column's share of the mean squared gradient, in standard deviations."""
+        centres, coefs = self._expansion()
+        step = -(-len(centres) // IMPORTANCE_ROWS)
+        gradients = self.kernel_.gradient_of(centres[::step], centres, coefs)
+        unit = np.divide(1.0, self.scale_, out=np.zeros_like(self.scale_), where=self.scale_ > 0)
+        squares = (gradients**2).mean(axis=(0, 2)) * unit**2
+        total = squares.sum()
+        return squares / total if total > 0 else squares
+
+
+def _standardised(X: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, Part]:
+    """Return 1/std of each column (0 of a constant one), and the rows in these units."""
+    share = weight / weight.sum()
+    largest = np.abs(X).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small columns fit
+    X = X / unit
+    X = X - share @ X
+    deviation = np.sqrt(share @ X**2)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(unit), where=deviation > CONSTANT)
+    return scale / unit, Part(Sample(X * scale), Y, weight)
+
+
+def _on_given_columns(kernel: Radial, scale: np.ndarray) -> Radial:
+    """Return a kernel of standardised rows as one of the rows as they were given."""
+    metric = np.ones(len(scale)) if kernel.metric is None else kernel.metric
+    if metric.ndim == 1:
+        metric = metric * scale**kernel.p
+    else:
+        metric = scale[:, None] * metric * scale
+    if not metric.any():  # every column is constant: no distance can be seen
+        metric = np.ones(len(scale))
+    return type(kernel)(**kernel.get_params(deep=False) | {"metric": metric})
+
+
+class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
+    """Kernel ridge regression under a metric that is learned from the function's own gradients.
+
+    Fit, take the gradients of the function at the rows, let their mean outer product be the metric
+    of the next fit: columns and directions along which the function does not change stop to count.
+    On at most 1,000 rows, width, exponent and λ are chosen by exact leave-one-out, the kind of
+    metric and the number of rounds by rows held out from the learning (leave-one-out would flatter
+    a metric that has seen the row). The metric is then learned from at most 4,000 rows, and the
+    last fit is a `KernelRidge` on all rows, its λ by exact leave-one-out.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="exponential"
+        A kernel of a distance: "exponential", "rbf", "laplacian", "matern", or such a kernel. Of a
+        kernel that is named, width and exponent are chosen; of one that is given, the width, unless
+        it has a number as ``gamma``.
+    metric : {"auto", "diagonal", "full", "none"}, default="auto"
+        What is learned: a weight for each column, a matrix (Euclidean distances of at most 300
+        columns), or the better one. Plain distances of standardised columns stay if no metric beats
+        them by more than chance.
+    lam : "loo", float or list of floats, default="loo"
+        λ of the last fit, as for `KernelRidge`.
+    rounds : int, default=5
+        The largest number of rounds.
+    fit_intercept : bool, default=True
+        Whether the last fit has an offset.
+    landmarks : int or None, default=None
+        As for `KernelRidge`: the last fit of many rows in the span of some. λ is then chosen on the
+        rows that taught the metric.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the choice of rows.
+    time_limit : float or None, default=None
+        Seconds for the search; what was tried until then decides.
+    memory : int, str or None, default=None
+        The byte budget; None is half of the free memory.
+
+    Attributes
+    ----------
+    metric_ : array of shape (d,) or (d, d)
+        The metric of the columns as they were given.
+    importance_ : array of shape (d,)
+        Each column's share of the function's mean squared gradient, in standard deviations.
+    kernel_ : Kernel
+        The kernel with metric, width and exponent: ``SVC(model.kernel_)`` uses it.
+    rounds_ : list of dict
+        All ways that were tried, with their mean squared errors on rows held out.
+    chosen_ : dict
+        The way that was taken, in the same words.
+    dual_coef_, intercept_, lam_, lams_, loo_error_, landmark_indices_, certificate_
+        Of the last fit, as in `KernelRidge`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import MetricRidge
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> model = MetricRidge(random_state=0).fit(X, np.sin(2 * X[:, 0]))
+    >>> int(model.importance_.argmax()), model.certificate_.ok
+    (0, True)
+    """
+
+    _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
+
+    def __init__(
+        self,
+        kernel: Any = "exponential",
+        *,
+        metric: str = "auto",
+        lam: Any = "loo",
+        rounds: int = 5,
+        fit_intercept: bool = True,
+        landmarks: int | None = None,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        memory: int | str | None = None,
+    ):
+        self.kernel = kernel
+        self.metric = metric
+        self.lam = lam
+        self.rounds = rounds
+        self.fit_intercept = fit_intercept
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.memory = memory
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        return y.astype(np.float64).reshape(len(y), -1), weight, y.ndim == 1
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f(x) + b for new rows."""
+        return self._values(X)
+
+
+class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
+    """Classification by ridge regression on targets ±1 under a learned metric.
+
+    Parameters
+    ----------
+    kernel, metric, lam, rounds, fit_intercept, landmarks, random_state, time_limit, memory
+        As for `MetricRidge`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of each class.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    slopes_ : array of shape (n_problems, 2)
+        What turns values into probabilities, from leave-one-out values.
+    metric_, importance_, kernel_, rounds_, chosen_
+        As in `MetricRidge`.
+    dual_coef_, intercept_, lam_, lams_, loo_error_, landmark_indices_, certificate_
+        As in `KernelRidgeClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import MetricRidgeClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    >>> model = MetricRidgeClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[2.0, 2.0, 0.0, 0.0, 0.0]])
+    array(['same'], dtype='<U5')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **MetricEstimator._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "exponential",
+        *,
+        metric: str = "auto",
+        lam: Any = "loo",
+        rounds: int = 5,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        landmarks: int | None = None,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        memory: int | str | None = None,
+    ):
+        self.kernel = kernel
+        self.metric = metric
+        self.lam = lam
+        self.rounds = rounds
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.memory = memory
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
+        Y = np.column_stack([sign for sign, _ in against_rest(self.classes_, codes)])
+        return Y, weight, len(self.classes_) == 2
+
+    def _keep_left_out(self, found: LooSolution, Y: np.ndarray, weight: np.ndarray) -> None:
+        values, share = Y - found.left_out, weight / weight.max()
+        self.slopes_ = np.array(
+            [fit_slopes(v, sign, share) for v, sign in zip(values.T, Y.T, strict=True)]
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
+        return labels_of(values, self.classes_)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities, shape (m, n_classes); their argmax is ``predict``."""
+        values = self._values(X)
+        single = sigmoid(values.reshape(len(values), -1), self.slopes_)
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - single[:, 0], single[:, 0]])
+        P = single / np.maximum(single.sum(axis=1, keepdims=True), 1e-300)
+        return agree(P, values.argmax(axis=1))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
