@@ -134,9 +134,11 @@ def solve_ridge_loo(
     if lams is not None:
         errors = spectrum.errors(system, lams)
     else:
-        errors = search_lam(
-            partial(spectrum.errors, system), spectrum.unit_of_lam, lowest=10.0 * len(Y) * EPS
-        )
+        top = float(np.abs(spectrum.own_values).max(initial=0.0))
+        if top <= len(Y) * EPS * spectrum.size:  # rounding alone: no λ is better than another
+            errors = spectrum.errors(system, np.array([spectrum.size or 1.0]))
+        else:
+            errors = search_lam(partial(spectrum.errors, system), top, lowest=10.0 * len(Y) * EPS)
     return _solve(K, system, spectrum, errors, tolerance)
 
 
@@ -153,13 +155,15 @@ class _Spectrum(NamedTuple):
     values: np.ndarray  # of P D K D P + c uuᵀ, u ∝ D1
     vectors: np.ndarray
     extra: float  # c
+    size: float  # the trace of D K D before it was centred
 
     @classmethod
     def of(cls, A: np.ndarray, system: ScaledSystem) -> _Spectrum:
         """Decompose the matrix of a system; A, which holds K, is written over."""
+        size = float(np.abs(np.diagonal(A)) @ system.weight)
         matrix = scaled_matrix(A, np.arange(len(A)), system, np.float64, out=A)
         form = EigenForm.of(matrix.A, np.zeros(1))
-        return cls(form.values / matrix.s, form.vectors, matrix.c)
+        return cls(form.values / matrix.s, form.vectors, matrix.c, size)
 
     @property
     def own_values(self) -> np.ndarray:
@@ -167,12 +171,6 @@ class _Spectrum(NamedTuple):
         if not self.extra:
             return self.values
         return np.delete(self.values, np.abs(self.values - self.extra).argmin())
-
-    @property
-    def unit_of_lam(self) -> float:
-        """The largest eigenvalue; of a matrix that is rounding alone, what was rounded."""
-        top, size = (float(np.abs(v).max(initial=0.0)) for v in (self.own_values, self.values))
-        return (top if top > len(self.values) * EPS * size else size) or 1.0
 
     def errors(self, system: ScaledSystem, lams: np.ndarray) -> LooErrors:
         """Return the errors of every λ."""
