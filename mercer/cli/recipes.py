@@ -19,6 +19,8 @@ from mercer.machines import (
     KernelRidgeClassifier,
     KNNRegressor,
     LinearSVC,
+    MetricRidge,
+    MetricRidgeClassifier,
 )
 from mercer.nets import MLPClassifier, MLPRegressor
 from mercer.select import Staged
@@ -134,9 +136,16 @@ NETWORK: dict[str, Any] = {
     "grid": {"lam": [1e-4, 1e-2], "hidden": [(50,), (200,)]},
 }
 
+METRIC: dict[str, Any] = {
+    "cost": "cube",
+    "fixed": {"kernel": "auto", "rounds": 4, "search_rows": 600},
+    "grid": {"metric": ["auto"]},
+}
+
 CLASSIFIERS: dict[str, Recipe] = {
     "svm": Recipe("support vector machine", SVC, True, cost="square"),
     "ridge": Recipe("kernel ridge classifier", KernelRidgeClassifier, True, cost="cube"),
+    "metric": Recipe("kernel classifier with a learned metric", MetricRidgeClassifier, **METRIC),
     "kernel-logistic": Recipe("kernel logistic regression", KernelLogistic, True, cost="cube"),
     "logistic": Recipe(
         "logistic regression", LogisticRegression, grid={"lam": [0.1, 1.0, 10.0, 100.0]}
@@ -156,6 +165,7 @@ CLASSIFIERS: dict[str, Recipe] = {
 
 REGRESSORS: dict[str, Recipe] = {
     "ridge": Recipe("kernel ridge regression", KernelRidge, True, cost="cube"),
+    "metric": Recipe("kernel ridge regression with a learned metric", MetricRidge, **METRIC),
     "svm": Recipe("support vector regression", SVR, True, cost="square"),
     "linear": Recipe("ridge regression", Ridge),
     "lasso": Recipe("lasso", Lasso),
@@ -163,7 +173,8 @@ REGRESSORS: dict[str, Recipe] = {
     "network": Recipe("neural network", MLPRegressor, **NETWORK),
 }
 
-AUTO = {"classify": ("svm", "logistic"), "regress": ("ridge", "linear")}
-"""What ``--model auto`` tries: a machine with a kernel, and a linear model that may be as good."""
+AUTO = {"classify": ("svm", "metric", "logistic"), "regress": ("ridge", "metric", "linear")}
+"""What ``--model auto`` tries: a machine with a Gaussian kernel, one whose kernel learns which
+columns matter, and a linear model that may be as good."""
 
 RECIPES = {"classify": CLASSIFIERS, "regress": REGRESSORS}

@@ -22,12 +22,12 @@ from mercer.kernels.sample import Sample
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 
 NONE, DIAGONAL, FULL = "none", "diagonal", "full"
-POWERS = (0.5, 1.0)  # of the mean square of the gradients
+POWERS = {DIAGONAL: (0.5, 1.0), FULL: (0.5,)}  # of the mean square of the gradients
 WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # in medians of the distances
-EXPONENTS = (0.5, 1.0, 1.5)
-MEDIAN_ROWS = 500  # whose distances the median is taken of
-SHAPE_ROWS = 600  # on which width and exponent are chosen
-FOLDS = 4
+EXPONENTS = (0.5, 1.0, 1.5, 2.0)
+MEDIAN_ROWS = 250  # whose distances the median is taken of
+SHAPE_ROWS = 400  # on which width and exponent are chosen
+FOLDS = 3
 FEWEST = 16  # rows: with fewer nothing is learned
 BY_CHANCE = 2.0  # standard errors that a metric must win by: many are tried
 
@@ -72,6 +72,10 @@ class Family:
     shapes: list[Shape]
     fixed_gamma: bool
 
+    @property
+    def name(self) -> str:
+        return type(self.kernel).__name__
+
     @classmethod
     def of(cls, kernel: Radial, named: bool) -> Family:
         """Return the family of a kernel; of one that was named, not made, all is open."""
@@ -104,7 +108,7 @@ class Family:
 
     @staticmethod
     def _median(kernel: Radial, rows: Sample) -> float:
-        some = Sample(rows.data[:MEDIAN_ROWS])
+        some = Sample(rows.data[:: -(-len(rows) // MEDIAN_ROWS)])
         values = kernel.distances(some)[np.triu_indices(len(some), 1)]
         return float(np.median(values[values > 0])) if (values > 0).any() else 1.0
 
@@ -142,6 +146,7 @@ def fit_loo(kernel: Radial, part: Part, lams: np.ndarray | None = None) -> LooSo
 class Trial(NamedTuple):
     """One way to a metric: after how many rounds, in which shape, and how it was judged."""
 
+    kernel: str
     recipe: Recipe
     rounds: int
     shape: Shape
@@ -159,6 +164,7 @@ class Trial(NamedTuple):
     def told(self) -> dict[str, Any]:
         """Return it in plain values."""
         return {
+            "kernel": self.kernel,
             "metric": self.recipe.kind,
             "power": self.recipe.power,
             "rounds": self.rounds,
@@ -228,18 +234,18 @@ class Search:
 
     def run(self) -> Trial:
         """Return the best way."""
-        shape = self._best_shape()
-        plain = Trial(Recipe(NONE), 0, shape, np.zeros(0), 1.0)
+        shape, error = self._best_shape()
+        plain = Trial(self.family.name, Recipe(NONE), 0, shape, np.array([error]), 1.0)
         if not self.recipes or len(self.part.Y) < FEWEST:
             return plain
-        found = self._follow(self.recipes, shape)
+        found = self._follow(shape)
         if not found:
             return plain
         [plain] = self._keep(Recipe(NONE), shape, [path[:1] for path in next(iter(found.values()))])
         for recipe, paths in found.items():
             self._keep(recipe, shape, paths)
         best = min(self.trials, key=lambda trial: trial.error)
-        return self._refined(best) if best.beats(plain) else plain
+        return self._refined(best, found[best.recipe]) if best.beats(plain) else plain
 
     @property
     def folds(self) -> list[Fold]:
@@ -250,8 +256,8 @@ class Search:
             for k in range(FOLDS)
         ]
 
-    def _best_shape(self) -> Shape:
-        """Return the shape of the smallest leave-one-out error without a metric."""
+    def _best_shape(self) -> tuple[Shape, float]:
+        """Return the shape of the smallest leave-one-out error without a metric, and that error."""
         part = self.part.take(np.arange(min(len(self.part.Y), SHAPE_ROWS)))
         errors = np.full(len(self.family.shapes), np.inf)
 
@@ -263,36 +269,34 @@ class Search:
 
         run_tiles(judge, range(len(errors)), n_threads(), self.limits.interrupt)
         self.cut = bool(np.isinf(errors).any())
-        return self.family.shapes[int(errors.argmin())]
+        return self.family.shapes[int(errors.argmin())], float(errors.min())
 
-    def _follow(
-        self, recipes: list[Recipe], shape: Shape, rounds: int | None = None
-    ) -> dict[Recipe, list[list[Step]]]:
+    def _follow(self, shape: Shape) -> dict[Recipe, list[list[Step]]]:
         """Return what each recipe learns on each fold, round by round; only what was finished."""
         folds = self.folds
-        jobs = [(recipe, number) for recipe in recipes for number in range(FOLDS)]
+        jobs = [(recipe, number) for recipe in self.recipes for number in range(FOLDS)]
         paths: dict[tuple[Recipe, int], list[Step]] = {}
 
         def follow(job: tuple[Recipe, int], worker: int) -> None:
             if not self.limits.stopped():
-                paths[job] = list(self._path(job[0], folds[job[1]], shape, rounds or self.rounds))
+                paths[job] = list(self._path(job[0], folds[job[1]], shape))
 
         run_tiles(follow, jobs, n_threads(), self.limits.interrupt)
         self.cut = self.cut or len(paths) < len(jobs)
         return {
             recipe: [paths[recipe, number] for number in range(FOLDS)]
-            for recipe in recipes
+            for recipe in self.recipes
             if all((recipe, number) in paths for number in range(FOLDS))
         }
 
-    def _path(self, recipe: Recipe, fold: Fold, shape: Shape, rounds: int) -> Iterator[Step]:
+    def _path(self, recipe: Recipe, fold: Fold, shape: Shape) -> Iterator[Step]:
         """Yield the steps of one fold: the plain kernel first."""
         metric = None
-        for number in range(rounds + 1):
+        for number in range(self.rounds + 1):
             kernel = self.family.bound(fold.learn.rows, metric, shape)
             step, found = fold.step(kernel, metric)
             yield step
-            if number == rounds or self.limits.stopped():
+            if number == self.rounds or self.limits.stopped():
                 return
             metric = next_metric(kernel, fold.learn, found.value, recipe)
             if metric is None:
@@ -303,24 +307,34 @@ class Search:
         length = min(len(path) for path in paths)
         sizes = np.array([[step.lam for step in path[:length]] for path in paths])
         self.lams[recipe] = np.exp(np.log(np.maximum(sizes, 1e-300)).mean(axis=0))
+        name, weight = self.family.name, float(self.part.weight.sum())
         rounds = range(length) if recipe.kind == NONE else range(1, length)
-        weight = float(self.part.weight.sum())
+        errors = (np.concatenate([path[r].errors for path in paths]) for r in rounds)
         found = [
-            Trial(recipe, r, shape, np.concatenate([path[r].errors for path in paths]), weight)
-            for r in rounds
+            Trial(name, recipe, r, shape, rows, weight)
+            for r, rows in zip(rounds, errors, strict=True)
         ]
         self.trials += found
         return found
 
-    def _refined(self, best: Trial) -> Trial:
-        """Return the best width about that of a trial."""
-        recipe = best.recipe
-        for shape in self.family.near(best.shape):
-            before = self.lams[recipe]
-            paths = self._follow([recipe], shape, best.rounds)
-            found = self._keep(recipe, shape, paths[recipe]) if paths else []
-            if found and found[-1].error < best.error:
-                best = found[-1]
-            else:
-                self.lams[recipe] = before
+    def _refined(self, best: Trial, paths: list[list[Step]]) -> Trial:
+        """Return the best width about that of a trial, with the metrics that its folds learned."""
+        shapes = self.family.near(best.shape)
+        jobs = [(shape, number) for shape in shapes for number in range(FOLDS)]
+        found: dict[tuple[Shape, int], np.ndarray] = {}
+        folds = self.folds
+
+        def judge(job: tuple[Shape, int], worker: int) -> None:
+            (shape, number), metric = job, paths[job[1]][best.rounds].metric
+            if not self.limits.stopped():
+                kernel = self.family.bound(folds[number].learn.rows, metric, shape)
+                found[job] = folds[number].step(kernel, metric)[0].errors
+
+        run_tiles(judge, jobs, n_threads(), self.limits.interrupt)
+        self.cut = self.cut or len(found) < len(jobs)
+        for shape in shapes:
+            parts = [found[shape, number] for number in range(FOLDS) if (shape, number) in found]
+            if len(parts) == FOLDS:
+                self.trials.append(best._replace(shape=shape, errors=np.concatenate(parts)))
+                best = min(best, self.trials[-1], key=lambda trial: trial.error)
         return best

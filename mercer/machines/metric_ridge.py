@@ -38,7 +38,7 @@ from mercer.solvers import solve_ridge
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 
-SEARCH_ROWS = 1000  # that the ways are tried on
+AUTO = ("exponential", "laplacian")  # kernels to choose from: of Euclidean and of L1 distances
 METRIC_ROWS = 4000  # that the chosen way learns its metric from
 IMPORTANCE_ROWS = 1000  # at which gradients are taken in the end
 FULL_UP_TO = 300  # columns: beyond, only weights are learned
@@ -52,11 +52,13 @@ class MetricEstimator(RidgeEstimator):
         **RidgeEstimator._parameter_constraints,
         "metric": [StrOptions({"auto", DIAGONAL, FULL, NONE})],
         "rounds": [Interval(Integral, 0, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
     }
 
     metric: str
     rounds: int
+    search_rows: int
     time_limit: float | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -88,7 +90,15 @@ class MetricEstimator(RidgeEstimator):
 
     # ------------------------------------------------------------ what is open
     def _given_kernel(self) -> Radial:
-        kernel = as_kernel(self.kernel)
+        return self._candidates()[0]
+
+    def _candidates(self) -> list[Radial]:
+        """Return the kernels to choose from."""
+        names = AUTO if isinstance(self.kernel, str) and self.kernel == "auto" else [self.kernel]
+        return [self._checked(as_kernel(name)) for name in names]
+
+    @staticmethod
+    def _checked(kernel: Any) -> Radial:
         if not isinstance(kernel, Radial):
             raise ValueError(
                 f"kernel must be a kernel of a distance, whose metric can be learned: RBF, "
@@ -100,9 +110,8 @@ class MetricEstimator(RidgeEstimator):
             )
         return kernel
 
-    def _recipes(self, n_columns: int) -> list[Recipe]:
+    def _recipes(self, kernel: Radial, n_columns: int) -> list[Recipe]:
         """Return the ways to try: the metric that was asked for, or all that the kernel takes."""
-        kernel = self._given_kernel()
         matrix_fits = kernel.p == 2.0 and n_columns <= FULL_UP_TO
         if self.metric == FULL and not matrix_fits:
             raise ValueError(
@@ -115,7 +124,7 @@ class MetricEstimator(RidgeEstimator):
         return [
             Recipe(kind, power)
             for kind in kinds
-            for power in POWERS
+            for power in POWERS[kind]
             if kind == DIAGONAL or matrix_fits
         ]
 
@@ -125,23 +134,26 @@ class MetricEstimator(RidgeEstimator):
         random = check_random_state(self.random_state)
         self.scale_, whole = _standardised(rows.data, Y, weight)
         some = whole.take(np.sort(random.permutation(len(Y))[:METRIC_ROWS]))
-        search = self._search(some, random)
-        best = search.run()
+        part = some.take(random.permutation(len(some.Y))[: self.search_rows])
+        limits = Limits.of(time_limit=self.time_limit)
+        searches = [self._search(kernel, part, limits) for kernel in self._candidates()]
+        trials = [search.run() for search in searches]
+        best = min(trials, key=lambda trial: trial.error)
+        search = next(search for search in searches if search.family.name == best.kernel)
         kernel = search.family.bound(some.rows, self._followed(search, best, some), best.shape)
         self.kernel_ = _on_given_columns(kernel, self.scale_).bind(rows)
         self.metric_ = self.kernel_.metric  # type: ignore[attr-defined]
-        self.rounds_ = [trial.told() for trial in search.trials]
-        self.chosen_ = best.told() | {"cut": search.cut}
+        self.rounds_ = [trial.told() for search in searches for trial in search.trials]
+        self.chosen_ = best.told() | {"cut": any(search.cut for search in searches)}
         if self.landmarks is not None and self.landmarks < len(rows):
             found = fit_loo(kernel, some, self._lams())
             self._span_lam = found.errors.best
             self._keep_left_out(found, some.Y, some.weight)
 
-    def _search(self, some: Part, random: Any) -> Search:
-        part = some.take(random.permutation(len(some.Y))[:SEARCH_ROWS])
-        family = Family.of(self._given_kernel(), isinstance(self.kernel, str))
-        recipes = self._recipes(some.rows.data.shape[1])
-        return Search(family, part, recipes, self.rounds, Limits.of(time_limit=self.time_limit))
+    def _search(self, kernel: Radial, part: Part, limits: Limits) -> Search:
+        family = Family.of(kernel, isinstance(self.kernel, str))
+        recipes = self._recipes(kernel, part.rows.data.shape[1])
+        return Search(family, part, recipes, self.rounds, limits)
 
     def _followed(self, search: Search, best: Trial, some: Part) -> np.ndarray | None:
         """Return the metric after the chosen rounds, on all rows that it is learned from."""
@@ -215,7 +227,7 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
 
     Fit, take the gradients of the function at the rows, let their mean outer product be the metric
     of the next fit: columns and directions along which the function does not change stop to count.
-    On at most 1,000 rows, width, exponent and λ are chosen by exact leave-one-out, the kind of
+    On ``search_rows`` rows, width, exponent and λ are chosen by exact leave-one-out, the kind of
     metric and the number of rounds by rows held out from the learning (leave-one-out would flatter
     a metric that has seen the row). The metric is then learned from at most 4,000 rows, and the
     last fit is a `KernelRidge` on all rows, its λ by exact leave-one-out.
@@ -223,9 +235,9 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
     Parameters
     ----------
     kernel : str or Kernel, default="exponential"
-        A kernel of a distance: "exponential", "rbf", "laplacian", "matern", or such a kernel. Of a
-        kernel that is named, width and exponent are chosen; of one that is given, the width, unless
-        it has a number as ``gamma``.
+        A kernel of a distance: "exponential", "rbf", "laplacian", "matern", or such a kernel;
+        "auto" is the better of "exponential" and "laplacian". Of a kernel that is named, width and
+        exponent are chosen; of one that is given, the width, unless ``gamma`` is a number.
     metric : {"auto", "diagonal", "full", "none"}, default="auto"
         What is learned: a weight for each column, a matrix (Euclidean distances of at most 300
         columns), or the better one. Plain distances of standardised columns stay if no metric beats
@@ -234,6 +246,8 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         λ of the last fit, as for `KernelRidge`.
     rounds : int, default=5
         The largest number of rounds.
+    search_rows : int, default=1000
+        Rows that the ways are tried on, drawn at random.
     fit_intercept : bool, default=True
         Whether the last fit has an offset.
     landmarks : int or None, default=None
@@ -280,6 +294,7 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         metric: str = "auto",
         lam: Any = "loo",
         rounds: int = 5,
+        search_rows: int = 1000,
         fit_intercept: bool = True,
         landmarks: int | None = None,
         random_state: Any = None,
@@ -290,6 +305,7 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         self.metric = metric
         self.lam = lam
         self.rounds = rounds
+        self.search_rows = search_rows
         self.fit_intercept = fit_intercept
         self.landmarks = landmarks
         self.random_state = random_state
@@ -309,7 +325,8 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
 
     Parameters
     ----------
-    kernel, metric, lam, rounds, fit_intercept, landmarks, random_state, time_limit, memory
+    kernel, metric, lam, rounds, search_rows, fit_intercept, landmarks, random_state, time_limit,
+    memory
         As for `MetricRidge`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
@@ -348,6 +365,7 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
         metric: str = "auto",
         lam: Any = "loo",
         rounds: int = 5,
+        search_rows: int = 1000,
         fit_intercept: bool = True,
         class_weight: Any = None,
         landmarks: int | None = None,
@@ -359,6 +377,7 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
         self.metric = metric
         self.lam = lam
         self.rounds = rounds
+        self.search_rows = search_rows
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.landmarks = landmarks

@@ -11,6 +11,7 @@ from mercer._compiled import compiled, compiled_part
 from mercer.solvers import _lapack
 
 WIDTH = 48  # narrower: slower products; wider: slower band solves
+DIVIDED = 2000  # points up to which divide and conquer may take memory for its speed
 LANES = 16  # λ that a thread takes at once
 
 
@@ -24,9 +25,10 @@ class EigenForm:
     @classmethod
     def of(cls, A: np.ndarray, lams: np.ndarray) -> EigenForm:
         """Decompose A, whose lower triangle is read and written over."""
-        if not all(np.isfinite(A[j:, j]).all() for j in range(len(A))):
+        if not np.isfinite(norm_of_symmetric(A)):
             raise ValueError("the Gram matrix has values that are not finite: rescale X")
-        values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False)
+        driver = "evd" if len(A) <= DIVIDED else "evr"
+        values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False, driver=driver)
         return cls(values, vectors, lams)
 
     def solve(self, R: np.ndarray, which: np.ndarray) -> np.ndarray:
