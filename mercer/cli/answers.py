@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
 from mercer._limits import Limits
-from mercer._words import called, count, number, percent
+from mercer._words import called, count, listing, number, percent
 from mercer.cli.goal import Goal
 from mercer.cli.problem import TableProblem
 from mercer.meta import TRANSFORMS, TargetRegressor, ThresholdClassifier, innermost
@@ -25,6 +26,8 @@ from mercer.plot.ranking_records import PrecisionRecall, Thresholds
 from mercer.plot.records import ratio
 from mercer.select.choices import NOISE
 from mercer.select.rounds import sample_rows
+
+MOST_NAMED = 3  # columns that a learned metric is told by
 
 FOLDS = 5
 MOST_ROWS = 3000  # of the fits that choose
@@ -103,6 +106,23 @@ class AroundModel:
         if value is None:
             return fitted
         return ThresholdClassifier.around(fitted, float(value), self.goal.positive)
+
+
+def metric_in_words(pipeline: Pipeline) -> list[str]:
+    """Return what a model has learned about the columns, if its kernel learns a metric."""
+    model = innermost(pipeline[-1])
+    if not hasattr(model, "chosen_"):
+        return []
+    kind, rounds = model.chosen_["metric"], count(model.chosen_["rounds"], "round")
+    how = {
+        "none": "Every column counts alike: no metric was better by more than chance.",
+        "diagonal": f"It learned how much each column counts, in {rounds}.",
+        "full": f"It learned which directions across the columns count, in {rounds}.",
+    }[kind]
+    shares, names = model.importance_, pipeline[0].get_feature_names_out()
+    most = [i for i in np.argsort(-shares)[:MOST_NAMED] if shares[i] >= 1.0 / len(shares)]
+    told = listing([f"{called(names[i])} ({percent(shares[i], 0)})" for i in most])
+    return [f"{how} Its answers change most along {told}."] if most else [how]
 
 
 def range_in_words(fitted: Any) -> list[str]:

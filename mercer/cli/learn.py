@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._limits import Limits
 from mercer._words import count, last_part, setting
-from mercer.cli.answers import AroundModel, Threshold, range_in_words
+from mercer.cli.answers import AroundModel, Threshold, metric_in_words, range_in_words
 from mercer.cli.errors import CommandError
 from mercer.cli.files import encoded, numbers_in_a_row
 from mercer.cli.goal import Goal, Wishes, goal_of
@@ -118,7 +118,7 @@ class Learner:
         last, rows = self._fit(best, plans[best.name], Z, around)
         last = around.with_threshold(last)
         pipeline = Pipeline([("encode", encoder), ("model", last)])
-        answers = (*around.words, *range_in_words(last))
+        answers = (*metric_in_words(pipeline), *around.words, *range_in_words(last))
         words = (*self._words(searches, best, len(rows)), *answers, *(self.cut or [UNCUT]))
         found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
         return Learned(*found, rows, self.cut, self.goal, around.threshold)

@@ -167,6 +167,14 @@ class MetricEstimator(RidgeEstimator):
                 break
         return metric
 
+    def chosen_params(self) -> dict[str, Any]:
+        """Return the parameters that repeat what this fit has chosen, for fits to fewer rows.
+
+        The kernel with its exponent, and the kind of metric; width, weights and λ are found again.
+        """
+        params = self.kernel_.get_params(deep=False) | {"metric": None, "gamma": "scale"}
+        return {"kernel": type(self.kernel_)(**params), "metric": self.chosen_["metric"]}
+
     # ------------------------------------------------------------ the last fit
     def _solve(self, K: Gram, Y: np.ndarray, weight: np.ndarray) -> Solution:
         options: dict[str, Any] = {

@@ -11,10 +11,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
 from mercer._array import take
 from mercer._words import count
 from mercer.cv_results import Axis, Trials, score_name
+from mercer.meta import Around
 from mercer.plot.records import LearningCurve, Surface
 from mercer.report._budget import LeftOutError, collected, measured, some_rows
 from mercer.report._cross import Folds
@@ -107,7 +109,7 @@ def curve_of(
     scoring = _judged_by(subject.search)
     with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
         sizes, train, test = learning_curve(
-            clone(subject.model),
+            as_chosen(subject.model),
             rows.take(kept).data,
             y[kept],
             train_sizes=sizes,
@@ -123,6 +125,23 @@ def curve_of(
         raise LeftOutError(f"no part of the rows could be fitted ({words})")
     scores = sizes[fitted], train[fitted], test[fitted]
     return LearningCurve.of(score_name(subject.model, scoring), *scores, words)
+
+
+def as_chosen(model: Any) -> Any:
+    """Return an unfitted copy that does not search again for what the model has chosen."""
+    copy, fitted = clone(model), _last(model)
+    if hasattr(fitted, "chosen_params"):
+        _last(copy).set_params(**fitted.chosen_params())
+    return copy
+
+
+def _last(model: Any) -> Any:
+    """Return what learns: the last step of a pipeline, the inside of what stands around it."""
+    if isinstance(model, Pipeline):
+        return _last(model[-1])
+    if isinstance(model, Around):
+        return _last(getattr(model, "estimator_", model.estimator))
+    return model
 
 
 def _judged_by(search: Any) -> Any:
@@ -181,7 +200,7 @@ def _rows_in_time(subject: Subject, rows: TableRows, y: np.ndarray, seconds: flo
 
 def _fitted(subject: Subject, X: Any, y: np.ndarray) -> None:
     try:
-        clone(subject.model).fit(X, y)
+        as_chosen(subject.model).fit(X, y)
     except ValueError as error:  # what is enough for all rows may be too much for a few
         first = str(error).splitlines()[0]
         raise LeftOutError(f"the model cannot be fitted to {len(y)} rows: {first}") from error
