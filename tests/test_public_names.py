@@ -116,6 +116,7 @@ KERNEL_NAMES = {
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "Normalized",
     "Polynomial",
     "Power",

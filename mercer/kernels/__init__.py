@@ -10,8 +10,9 @@ from mercer.kernels.base import (
     Sum,
 )
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
+from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
-from mercer.kernels.radial import RBF, Exponential, Laplacian, Matern
+from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [

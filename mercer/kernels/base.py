@@ -12,7 +12,6 @@ import numpy as np
 from mercer._array import allocate, as_objects, as_table, check_out
 from mercer._parameters import ParameterValue
 from mercer._sklearn import Interval
-from mercer.kernels.gradients import add_gradients
 from mercer.kernels.sample import Pair, Sample, inverse_lengths
 from mercer.kernels.tiles import fill_tiles
 
@@ -148,47 +147,6 @@ class Kernel(ParameterValue):
         """Return k(x, x) / k(x, x): 1, or 0 where k(x, x) = 0."""
         return (inverse_lengths(np.asarray(self._diagonal(X))) > 0).astype(np.float64)
 
-    # ------------------------------------------------------------ gradients
-    def gradient_of(self, X: Sample, Y: Sample, coefs: np.ndarray) -> np.ndarray:
-        """Return the gradients of f(x) = Σⱼ cⱼ k(x, yⱼ) at the rows of X by a bound kernel.
-
-        Parameters
-        ----------
-        X, Y : Sample
-            Where to take the gradients (n rows), and the centres (m).
-        coefs : array of shape (m, t)
-            c of t functions.
-
-        Returns
-        -------
-        array of shape (n, d, t)
-        """
-        self.check_pair(X, Y)
-        return add_gradients(self, X, Y, coefs)
-
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        """Add the gradients of factor · k(x_i, y_j), summed by the coefficients of ``into``."""
-        raise TypeError(f"the gradient of {self!r} is not known")
-
-    def _add_slopes_normalized(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        """Add the gradients of factor · k(x, y) / √(k(x, x) k(y, y))."""
-        values = np.empty(pair.shape)
-        self._fill_normalized(pair, values)
-        left = inverse_lengths(self._cached_diagonal(pair.X))
-        scales = left[:, None] * inverse_lengths(self._cached_diagonal(pair.Y))[None, :]
-        self._add_slopes(pair, _times(scales, factor), into)
-        turned = self._diagonal_gradient(pair.X) * (-0.5 * left**2)[:, None]
-        into.add_rows(turned, _times(values, factor))
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        """Return the gradient of k(x, x), shape (n, d)."""
-        raise TypeError(f"the gradient of {self!r} is not known")
-
-    def _tile(self, pair: Pair) -> np.ndarray:
-        values = np.empty(pair.shape)
-        self._fill(pair, values)
-        return values
-
     def _cached_diagonal(self, X: Sample) -> np.ndarray:
         whole = X.summary(("diagonal", self), lambda _: np.asarray(self._diagonal(X.root)))
         return whole[X.index]
@@ -229,10 +187,6 @@ class Kernel(ParameterValue):
         return Normalized(self)
 
 
-def _times(values: Any, factor: np.ndarray | None) -> Any:
-    return values if factor is None else values * factor
-
-
 def _combine(node: type[Kernel], left: Any, right: Any) -> Kernel:
     sides = [Constant(float(s)) if isinstance(s, Real) else s for s in (left, right)]
     if not all(isinstance(side, Kernel) for side in sides):
@@ -261,12 +215,6 @@ class Constant(Kernel):
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         return np.full(len(X), float(self.value))
-
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        """A constant has no slope."""
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        return np.zeros(X.data.shape)
 
 
 class _Binary(Kernel):
@@ -311,13 +259,6 @@ class Sum(_Binary):
     def _merge(self, out: np.ndarray, right: Any) -> None:
         out += right
 
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        self.left._add_slopes(pair, factor, into)
-        self.right._add_slopes(pair, factor, into)
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        return self.left._diagonal_gradient(X) + self.right._diagonal_gradient(X)
-
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self._left_text()} + {_operand(self.right, (Sum,))}"
 
@@ -336,18 +277,6 @@ class Product(_Binary):
 
     def _merge(self, out: np.ndarray, right: Any) -> None:
         out *= right
-
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        for one, other in ((self.left, self.right), (self.right, self.left)):
-            if not isinstance(one, Constant):
-                one._add_slopes(pair, _times(other._tile(pair), factor), into)
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        sides = ((self.left, self.right), (self.right, self.left))
-        return sum(
-            one._diagonal_gradient(X) * np.asarray(other._diagonal(X))[:, None]
-            for one, other in sides
-        )
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self._left_text((Sum,))} * {_operand(self.right, (Sum, Product))}"
@@ -380,18 +309,6 @@ class Unary(Kernel):
     def _apply(self, values: np.ndarray) -> None:
         raise NotImplementedError
 
-    def _derivative(self, values: np.ndarray) -> np.ndarray:
-        """Return the derivative of the function at the kernel's values."""
-        raise TypeError(f"the gradient of {self!r} is not known")
-
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        slopes = self._derivative(self.kernel._tile(pair))
-        self.kernel._add_slopes(pair, _times(slopes, factor), into)
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        values = np.asarray(self.kernel._diagonal(X), dtype=np.float64)
-        return self.kernel._diagonal_gradient(X) * self._derivative(values)[:, None]
-
     def _bracketed(self) -> str:
         """Return the text of the kernel, in brackets if it is an expression."""
         text = repr(self.kernel)
@@ -419,11 +336,6 @@ class Power(Unary):
     def _apply(self, values: np.ndarray) -> None:
         integer_power(values, self.exponent)
 
-    def _derivative(self, values: np.ndarray) -> np.ndarray:
-        slopes = values.copy()
-        integer_power(slopes, max(self.exponent - 1, 0))
-        return self.exponent * slopes
-
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self._bracketed()} ** {self.exponent}"
 
@@ -437,16 +349,6 @@ class Exp(Unary):
 
     def _apply(self, values: np.ndarray) -> None:
         np.exp(values, out=values)
-
-    def _derivative(self, values: np.ndarray) -> np.ndarray:
-        return np.exp(values)
-
-    def _add_slopes_normalized(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        values = np.empty(pair.shape)
-        self._fill_normalized(pair, values)
-        values = _times(values, factor)
-        self.kernel._add_slopes(pair, values, into)
-        into.add_rows(-0.5 * self.kernel._diagonal_gradient(pair.X), values)
 
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
         # exp(k(x,y) − ½k(x,x) − ½k(y,y)) does not overflow where exp(k) does
@@ -471,12 +373,6 @@ class Normalized(Unary):
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         return self.kernel._diagonal_normalized(X)
-
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        self.kernel._add_slopes_normalized(pair, factor, into)
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        return np.zeros(X.data.shape)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self._bracketed()}.normalized()"

@@ -250,8 +250,3 @@ class PowerSeries(Unary):
         for c in self.coefs[-2::-1]:  # Horner
             values *= base
             values += values.dtype.type(c)
-
-    def _derivative(self, values: np.ndarray) -> np.ndarray:
-        return np.polynomial.polynomial.polyval(
-            values, np.polynomial.polynomial.polyder(np.asarray(self.coefs, dtype=np.float64))
-        )

@@ -1,41 +1,74 @@
 """Gradients of sums of kernel values, tile by tile.
 
-Each leaf of an expression says how its values change with its statistic (``slope``); nodes of the
-algebra pass factors down by the rules of calculus. A radial kernel changes along x − y, a kernel of
-the inner product along y: sums over centres are then products of matrices.
+Each kernel on vectors says how its values change with its statistic (``slope``); expressions pass
+factors down by the rules of calculus. A radial kernel changes along x − y, a kernel of the inner
+product along y: sums over centres are then products of matrices.
 """
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import polynomial
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer.kernels import _loops
+from mercer.kernels.base import (
+    Constant,
+    Exp,
+    Kernel,
+    Normalized,
+    Power,
+    Product,
+    Sum,
+    Unary,
+    integer_power,
+)
+from mercer.kernels.custom import PowerSeries
 from mercer.kernels.metric import RowMap
-from mercer.kernels.sample import Pair, Sample, dense
+from mercer.kernels.radial import Radial
+from mercer.kernels.sample import Pair, Sample, dense, inverse_lengths
+from mercer.kernels.vector import VectorKernel
 
 TILE = 496  # rows and centres of a tile
 SERIAL = 2**22  # values × columns that are worth a second thread
 DOUBLE = np.dtype(np.float64)
+EXPONENT = {"squared_distance": 2.0, "l1": 1.0}
+
+Factor = np.ndarray | None
 
 
-def add_gradients(kernel: Any, X: Sample, Y: Sample, coefs: np.ndarray) -> np.ndarray:
-    """Return the gradients of Σⱼ cⱼ k(·, yⱼ) at the rows of X, shape (n, d, t)."""
+def gradient_of(kernel: Kernel, X: Sample, Y: Sample, coefs: np.ndarray) -> np.ndarray:
+    """Return the gradients of f(x) = Σⱼ cⱼ k(x, yⱼ) at the rows of X.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A bound kernel on vectors.
+    X, Y : Sample
+        Where to take the gradients (n rows), and the centres (m).
+    coefs : array of shape (m, t)
+        c of t functions.
+
+    Returns
+    -------
+    array of shape (n, d, t)
+    """
+    kernel.check_pair(X, Y)
     if X.is_sparse != Y.is_sparse:
         X, Y = (s.derive("dense", dense) for s in (X, Y))
     n, d, t = len(X), X.data.shape[1], coefs.shape[1]
-    out = np.zeros((n, t, d))
-    uses = kernel._uses()
+    out, uses = np.zeros((n, t, d)), kernel._uses()
 
     def fill(rows: slice, worker: int) -> None:
         for columns in ranges(len(Y), TILE):
             into = GradientSum(coefs[columns], out[rows])
-            kernel._add_slopes(Pair(X[rows], Y[columns], uses, DOUBLE), None, into)
+            add_slopes(kernel, Pair(X[rows], Y[columns], uses, DOUBLE), None, into)
 
     threads = n_threads() if n * len(Y) * (d + 32) > SERIAL and kernel.releases_gil else 1
-    run_tiles(fill, ranges(n, TILE if threads == 1 else min(TILE, -(-n // threads))), threads)
+    run_tiles(fill, ranges(n, max(1, min(TILE, -(-n // threads)))), threads)
     return out.transpose(0, 2, 1)
 
 
@@ -57,12 +90,10 @@ class GradientSum:
         """Add Σⱼ slopesᵢⱼ cⱼ yⱼ: a kernel of the inner product changes along y."""
         self.out += self._weighted(slopes, dense(pair.Y.rows(DOUBLE)))
 
-    def add_away(
-        self, pair: Pair, slopes: np.ndarray, p: float = 2.0, mapping: RowMap | None = None
-    ) -> None:
+    def add_away(self, pair: Pair, slopes: np.ndarray, p: float, rowmap: RowMap | None) -> None:
         """Add the gradients of a function of Σ|z − z'|ᵖ with these slopes; z = x F by a metric."""
         found = self._away(pair, slopes) if p == 2.0 else self._power(pair, slopes, p)
-        self.out += found if mapping is None else mapping.back(found)
+        self.out += found if rowmap is None else rowmap.back(found)
 
     def add_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Add Σⱼ valuesᵢⱼ cⱼ times a row of its own for each i."""
@@ -85,3 +116,147 @@ class GradientSum:
         found = np.zeros((len(X), self.coefs.shape[1], X.shape[1]))
         _loops.add_power_slopes(X, Y, slopes, self.coefs, p, found)
         return found
+
+
+# ---------------------------------------------------------------- the rules
+@singledispatch
+def add_slopes(kernel: Any, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    """Add the gradients of factor · k(x_i, y_j), summed by the coefficients of ``into``."""
+    raise TypeError(f"the gradient of {kernel!r} is not known")
+
+
+@singledispatch
+def diagonal_gradient(kernel: Any, X: Sample) -> np.ndarray:
+    """Return the gradient of k(x, x), shape (n, d)."""
+    raise TypeError(f"the gradient of {kernel!r} is not known")
+
+
+@add_slopes.register
+def _(kernel: VectorKernel, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    slopes = _slopes(kernel, pair, factor)
+    if kernel.statistic == "inner":
+        into.add_toward(pair, slopes)
+    else:
+        into.add_away(pair, slopes, EXPONENT[kernel.statistic], None)
+
+
+@add_slopes.register
+def _(kernel: Radial, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    mapped = kernel.mapped_pair(pair)
+    into.add_away(mapped, _slopes(kernel, mapped, factor), kernel.p, kernel._map)
+
+
+def _slopes(kernel: VectorKernel, pair: Pair, factor: Factor) -> np.ndarray:
+    values = np.empty(pair.shape)
+    kernel._fill_statistic(pair, values)
+    kernel.slope(values)
+    return _times(values, factor)
+
+
+@diagonal_gradient.register
+def _(kernel: VectorKernel, X: Sample) -> np.ndarray:
+    rows = dense(X.rows(DOUBLE))
+    if kernel.statistic != "inner":
+        return np.zeros_like(rows)
+    slopes = X.squared_norms(DOUBLE).copy()
+    kernel.slope(slopes)
+    return 2.0 * slopes[:, None] * rows
+
+
+@add_slopes.register
+def _(kernel: Constant, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    """A constant has no slope."""
+
+
+@diagonal_gradient.register
+def _(kernel: Constant, X: Sample) -> np.ndarray:
+    return np.zeros(X.data.shape)
+
+
+@add_slopes.register
+def _(kernel: Sum, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    add_slopes(kernel.left, pair, factor, into)
+    add_slopes(kernel.right, pair, factor, into)
+
+
+@diagonal_gradient.register
+def _(kernel: Sum, X: Sample) -> np.ndarray:
+    return diagonal_gradient(kernel.left, X) + diagonal_gradient(kernel.right, X)
+
+
+@add_slopes.register
+def _(kernel: Product, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    for one, other in ((kernel.left, kernel.right), (kernel.right, kernel.left)):
+        if not isinstance(one, Constant):
+            add_slopes(one, pair, _times(_tile(other, pair), factor), into)
+
+
+@diagonal_gradient.register
+def _(kernel: Product, X: Sample) -> np.ndarray:
+    left, right = (np.asarray(side._diagonal(X))[:, None] for side in (kernel.left, kernel.right))
+    return diagonal_gradient(kernel.left, X) * right + diagonal_gradient(kernel.right, X) * left
+
+
+@add_slopes.register
+def _(kernel: Unary, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    slopes = derivative(kernel, _tile(kernel.kernel, pair))
+    add_slopes(kernel.kernel, pair, _times(slopes, factor), into)
+
+
+@diagonal_gradient.register
+def _(kernel: Unary, X: Sample) -> np.ndarray:
+    values = np.asarray(kernel.kernel._diagonal(X), dtype=np.float64)
+    return diagonal_gradient(kernel.kernel, X) * derivative(kernel, values)[:, None]
+
+
+@singledispatch
+def derivative(kernel: Any, values: np.ndarray) -> np.ndarray:
+    """Return the derivative of a function of one kernel, at that kernel's values."""
+    raise TypeError(f"the gradient of {kernel!r} is not known")
+
+
+@derivative.register
+def _(kernel: Power, values: np.ndarray) -> np.ndarray:
+    slopes = values.copy()
+    integer_power(slopes, max(kernel.exponent - 1, 0))
+    return kernel.exponent * slopes
+
+
+@derivative.register
+def _(kernel: Exp, values: np.ndarray) -> np.ndarray:
+    return np.exp(values)
+
+
+@derivative.register
+def _(kernel: PowerSeries, values: np.ndarray) -> np.ndarray:
+    return polynomial.polyval(values, polynomial.polyder(np.asarray(kernel.coefs, np.float64)))
+
+
+@add_slopes.register
+def _(kernel: Normalized, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    """k(x, y) / √(k(x, x) k(y, y)): the length of φ(x) turns the slope, too."""
+    inner, values = kernel.kernel, _times(_tile(kernel, pair), factor)
+    if isinstance(
+        inner, Exp
+    ):  # where exp(k) overflows, exp(k(x, y) − ½k(x, x) − ½k(y, y)) does not
+        add_slopes(inner.kernel, pair, values, into)
+        into.add_rows(-0.5 * diagonal_gradient(inner.kernel, pair.X), values)
+        return
+    left, right = (inverse_lengths(inner._cached_diagonal(s)) for s in (pair.X, pair.Y))
+    add_slopes(inner, pair, _times(left[:, None] * right, factor), into)
+    into.add_rows(diagonal_gradient(inner, pair.X) * (-0.5 * left**2)[:, None], values)
+
+
+@diagonal_gradient.register
+def _(kernel: Normalized, X: Sample) -> np.ndarray:
+    return np.zeros(X.data.shape)
+
+
+def _tile(kernel: Kernel, pair: Pair) -> np.ndarray:
+    values = np.empty(pair.shape)
+    kernel._fill(pair, values)
+    return values
+
+
+def _times(values: np.ndarray, factor: Factor) -> np.ndarray:
+    return values if factor is None else values * factor

@@ -7,7 +7,8 @@ from typing import Any
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
-from mercer.kernels.radial import RBF, Exponential, Laplacian, Matern
+from mercer.kernels.matern import Matern
+from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
 NAMES: dict[str, type[Kernel]] = {

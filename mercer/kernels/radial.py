@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import largest_size
-from mercer._sklearn import Interval, Options, StrOptions
+from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp
 from mercer.kernels.base import PSD
 from mercer.kernels.metric import RowMap, check_metric
@@ -57,6 +57,7 @@ class Radial(VectorKernel):
     # ------------------------------------------------------------ the metric
     @cached_property
     def _map(self) -> RowMap | None:
+        """What makes a plain distance of the metric."""
         return None if self.metric is None else RowMap.of(np.asarray(self.metric), self.p)
 
     def set_params(self, **params: Any) -> Self:
@@ -67,7 +68,7 @@ class Radial(VectorKernel):
         """Return the rows in which the metric is a plain distance."""
         return X if self._map is None else X.derive(self._map, self._map.rows)
 
-    def _mapped(self, pair: Pair) -> Pair:
+    def mapped_pair(self, pair: Pair) -> Pair:
         return pair if self._map is None else pair.derive(self._map, self._map.rows)
 
     @property
@@ -75,7 +76,7 @@ class Radial(VectorKernel):
         return 1.0 if self._map is None else self._map.unit
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
-        super()._fill(self._mapped(pair), out)
+        super()._fill(self.mapped_pair(pair), out)
 
     # ------------------------------------------------------------ γ from the data
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
@@ -107,11 +108,6 @@ class Radial(VectorKernel):
         pair = Pair(rows, rows, self._uses(), np.dtype(np.float64))
         VectorKernel._fill_statistic(self, pair, values)
         return self._reach(values ** (1.0 / self.p))
-
-    # ------------------------------------------------------------ slopes
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        mapped = self._mapped(pair)
-        into.add_away(mapped, self._slope_tile(mapped, factor), self.p, self._map)
 
 
 class PowerExponential(Radial):
@@ -343,70 +339,3 @@ class Laplacian(_OfDistance):
             raise ValueError(
                 "the metric of a Laplacian kernel must be weights of the columns; got a matrix"
             )
-
-
-class Matern(Radial):
-    """Matérn kernel of r = γ‖x − y‖, once or twice differentiable.
-
-    Parameters
-    ----------
-    nu : {0.5, 1.5, 2.5}, default=1.5
-        Smoothness: exp(−r), (1 + √3 r) exp(−√3 r) or (1 + √5 r + 5r²/3) exp(−√5 r).
-    gamma : float, "scale" or "auto", default="scale"
-        γ > 0, as for `Exponential`.
-    metric : array of shape (d,) or (d, d), default=None
-        As for `RBF`.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Matern
-    >>> Matern(nu=1.5, gamma=1.0)([[0.0]], [[1.0]]).round(4)
-    array([[0.4834]])
-    """
-
-    statistic = "squared_distance"
-    p = 2.0
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Radial._parameter_constraints,
-        "nu": [Options(Real, {0.5, 1.5, 2.5})],
-    }
-
-    def __init__(self, nu: float = 1.5, gamma: float | str = "scale", *, metric: Any = None):
-        self.nu = nu
-        self.gamma = gamma
-        self.metric = metric
-
-    @property
-    def _rate(self) -> float:
-        """What makes √(2ν) r of a distance."""
-        with np.errstate(over="ignore"):
-            rate = np.sqrt(2.0 * self.nu * self._unit) * np.float64(self.gamma)
-        return float(min(rate, np.finfo(np.float64).max))
-
-    def epilogue(self, values: np.ndarray) -> None:
-        self._to_radius(values)
-        polynomial = self._polynomial(values)
-        negative_exp(values, 1.0)
-        values *= polynomial
-
-    def _to_radius(self, values: np.ndarray) -> None:
-        np.sqrt(values, out=values)
-        with np.errstate(over="ignore"):
-            values *= values.dtype.type(min(self._rate, float(np.finfo(values.dtype).max)))
-        np.minimum(values, 1e4, out=values)  # the kernel is 0 there; inf · 0 would be NaN
-
-    def _polynomial(self, r: np.ndarray) -> Any:
-        if self.nu == 0.5:
-            return 1.0
-        return 1.0 + r if self.nu == 1.5 else 1.0 + r * (1.0 + r / 3.0)
-
-    def slope(self, values: np.ndarray) -> None:
-        # with r² = c s: d/ds of e⁻ʳ, (1 + r)e⁻ʳ and (1 + r + r²/3)e⁻ʳ is −c/2 e⁻ʳ times these
-        self._to_radius(values)
-        if self.nu == 0.5:
-            factor = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-        else:
-            factor = 1.0 if self.nu == 1.5 else (1.0 + values) / 3.0
-        negative_exp(values, 1.0)
-        values *= factor
-        values *= -0.5 * self._rate**2

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._sklearn import Interval
 from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
-from mercer.kernels.sample import STATISTICS, Pair, Sample, dense
+from mercer.kernels.sample import STATISTICS, Pair, Sample
 
 _REAL = [Interval(Real, None, None, closed="neither")]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -55,28 +55,6 @@ class VectorKernel(Kernel):
 
     def _fill_statistic(self, pair: Pair, out: np.ndarray) -> None:
         pair.fill(self.statistic, out, getattr(self, "p", 2.0))
-
-    def _slope_tile(self, pair: Pair, factor: np.ndarray | None) -> np.ndarray:
-        """Return the derivatives by the statistic, times a factor."""
-        values = np.empty(pair.shape)
-        self._fill_statistic(pair, values)
-        self.slope(values)
-        if factor is not None:
-            values *= factor
-        return values
-
-    def _add_slopes(self, pair: Pair, factor: np.ndarray | None, into: Any) -> None:
-        add = into.add_toward if self.statistic == "inner" else into.add_away
-        add(pair, self._slope_tile(pair, factor))
-
-    def _diagonal_gradient(self, X: Sample) -> np.ndarray:
-        """Return the gradient of k(x, x), shape (n, d)."""
-        rows = dense(X.rows(np.dtype(np.float64)))
-        if self.statistic != "inner":
-            return np.zeros_like(rows)
-        slopes = X.squared_norms(np.dtype(np.float64)).copy()
-        self.slope(slopes)
-        return 2.0 * slopes[:, None] * rows
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         if self.statistic == "inner":

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._estimator import KernelEstimator
+from mercer.kernels.gradients import gradient_of
 from mercer.kernels.sample import Sample
 
 
@@ -34,5 +35,5 @@ class KernelExpansion(KernelEstimator):
         """
         rows = self._new_rows(X)
         centres, coefs = self._expansion()
-        found = self.kernel_.gradient_of(rows, centres, coefs)
+        found = gradient_of(self.kernel_, rows, centres, coefs)
         return found[:, :, 0] if found.shape[2] == 1 else found

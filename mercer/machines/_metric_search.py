@@ -17,6 +17,7 @@ from mercer._array import n_threads, run_tiles
 from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer.gram import gram
+from mercer.kernels.gradients import gradient_of
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
@@ -119,7 +120,7 @@ def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, recipe: Recipe) -
     The mean outer product of the gradients, M = E[∇f ∇fᵀ], to a power; its diagonal for weights. Of
     differences to the power p, weights are M^(p/2) where a matrix is M.
     """
-    gradients = kernel.gradient_of(part.rows, part.rows, alpha)  # (n, d, t)
+    gradients = gradient_of(kernel, part.rows, part.rows, alpha)  # (n, d, t)
     share = part.weight / part.weight.sum()
     if recipe.kind == DIAGONAL:
         squares = np.einsum("idt,idt,i->d", gradients, gradients, share)

@@ -11,6 +11,7 @@ from mercer.kernels import (
     FromFunction,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Precomputed,
     Sigmoid,
@@ -26,6 +27,7 @@ WANTED = {
     "gaussian": RBF(),
     "exponential": Exponential(),
     "laplacian": Laplacian(),
+    "matern": Matern(),
     "sigmoid": Sigmoid(),
     "precomputed": Precomputed(),
 }

@@ -1,0 +1,228 @@
+"""What machines with a learned metric share: the search, the last fit, the importance."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from mercer._array import parse_memory
+from mercer._limits import Limits
+from mercer._sklearn import Interval, StrOptions
+from mercer.gram import Gram, gram
+from mercer.kernels import as_kernel
+from mercer.kernels.gradients import gradient_of
+from mercer.kernels.radial import Radial
+from mercer.kernels.sample import Sample
+from mercer.machines._metric_search import (
+    DIAGONAL,
+    FULL,
+    NONE,
+    POWERS,
+    Family,
+    Part,
+    Recipe,
+    Search,
+    Trial,
+    fit_loo,
+    next_metric,
+)
+from mercer.machines.ridge import RidgeEstimator
+from mercer.result import Solution
+from mercer.solvers import solve_ridge
+from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
+from mercer.solvers.ridge_path import check_lams
+
+AUTO = ("exponential", "laplacian")  # kernels to choose from: of Euclidean and of L1 distances
+METRIC_ROWS = 4000  # that the chosen way learns its metric from
+IMPORTANCE_ROWS = 1000  # at which gradients are taken in the end
+FULL_UP_TO = 300  # columns: beyond, only weights are learned
+CONSTANT = 1e-12  # of the largest entry: a column that varies less is constant
+
+
+class MetricEstimator(RidgeEstimator):
+    """What regression and classification with a learned metric share."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RidgeEstimator._parameter_constraints,
+        "metric": [StrOptions({"auto", DIAGONAL, FULL, NONE})],
+        "rounds": [Interval(Integral, 0, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    metric: str
+    rounds: int
+    search_rows: int
+    time_limit: float | None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine to rows X and targets y.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Rows; columns of any size, they are standardised.
+        y : array of shape (n,) or (n, n_targets)
+            Numbers; of a classifier labels, shape (n,).
+        sample_weight : array of shape (n,), default=None
+            Weights ≥ 0; a row of weight 0 is no row.
+        """
+        self._validate_params()
+        if sp.issparse(X):
+            raise TypeError(
+                f"{type(self).__name__} standardises columns and takes dense tables; got a sparse "
+                f"one: use X.toarray() if it fits into memory"
+            )
+        super().fit(X, y, sample_weight)
+        self.importance_ = self._importance()
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    # ------------------------------------------------------------ what is open
+    def _given_kernel(self) -> Radial:
+        return self._candidates()[0]
+
+    def _candidates(self) -> list[Radial]:
+        """Return the kernels to choose from."""
+        names = AUTO if isinstance(self.kernel, str) and self.kernel == "auto" else [self.kernel]
+        return [self._checked(as_kernel(name)) for name in names]
+
+    @staticmethod
+    def _checked(kernel: Any) -> Radial:
+        if not isinstance(kernel, Radial):
+            raise ValueError(
+                f"kernel must be a kernel of a distance, whose metric can be learned: RBF, "
+                f"Exponential, Laplacian or Matern; got {kernel!r}"
+            )
+        if kernel.metric is not None:
+            raise ValueError(
+                f"the metric of the kernel is what is learned, it must not be given; got {kernel!r}"
+            )
+        return kernel
+
+    def _recipes(self, kernel: Radial, n_columns: int) -> list[Recipe]:
+        """Return the ways to try: the metric that was asked for, or all that the kernel takes."""
+        matrix_fits = kernel.p == 2.0 and n_columns <= FULL_UP_TO
+        if self.metric == FULL and not matrix_fits:
+            raise ValueError(
+                f"metric='full' needs a kernel of the Euclidean distance and at most {FULL_UP_TO} "
+                f"columns; got {kernel!r} and {n_columns} columns: use metric='diagonal'"
+            )
+        if n_columns == 1 or self.metric == NONE or not self.rounds:
+            return []  # one column has nothing to be weighed against
+        kinds = [DIAGONAL, FULL] if self.metric == "auto" else [self.metric]
+        return [
+            Recipe(kind, power)
+            for kind in kinds
+            for power in POWERS[kind]
+            if kind == DIAGONAL or matrix_fits
+        ]
+
+    # ------------------------------------------------------------ learning
+    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Find the metric and the shape of the kernel, on standardised columns."""
+        random = check_random_state(self.random_state)
+        self.scale_, whole = _standardised(rows.data, Y, weight)
+        some = whole.take(np.sort(random.permutation(len(Y))[:METRIC_ROWS]))
+        part = some.take(random.permutation(len(some.Y))[: self.search_rows])
+        limits = Limits.of(time_limit=self.time_limit)
+        searches = [self._search(kernel, part, limits) for kernel in self._candidates()]
+        trials = [search.run() for search in searches]
+        best = min(trials, key=lambda trial: trial.error)
+        search = next(search for search in searches if search.family.name == best.kernel)
+        kernel = search.family.bound(some.rows, self._followed(search, best, some), best.shape)
+        self.kernel_ = _on_given_columns(kernel, self.scale_).bind(rows)
+        self.metric_ = self.kernel_.metric  # type: ignore[attr-defined]
+        self.rounds_ = [trial.told() for search in searches for trial in search.trials]
+        self.chosen_ = best.told() | {"cut": any(search.cut for search in searches)}
+        if self.landmarks is not None and self.landmarks < len(rows):
+            found = fit_loo(kernel, some, self._lams())
+            self._span_lam = found.errors.best
+            self._keep_left_out(found, some.Y, some.weight)
+
+    def _search(self, kernel: Radial, part: Part, limits: Limits) -> Search:
+        family = Family.of(kernel, isinstance(self.kernel, str))
+        recipes = self._recipes(kernel, part.rows.data.shape[1])
+        return Search(family, part, recipes, self.rounds, limits)
+
+    def _followed(self, search: Search, best: Trial, some: Part) -> np.ndarray | None:
+        """Return the metric after the chosen rounds, on all rows that it is learned from."""
+        metric = None
+        for lam in search.lams.get(best.recipe, [])[: best.rounds]:
+            kernel = search.family.bound(some.rows, metric, best.shape)
+            K = gram(kernel, some.rows, purpose="direct", memory=parse_memory(self.memory) // 2)
+            found = solve_ridge(K, some.Y, lam / some.weight)
+            metric = next_metric(kernel, some, found.value, best.recipe)
+            if metric is None:
+                break
+        return metric
+
+    def chosen_params(self) -> dict[str, Any]:
+        """Return the parameters that repeat what this fit has chosen, for fits to fewer rows.
+
+        The kernel with its exponent, and the kind of metric; width, weights and λ are found again.
+        """
+        params = self.kernel_.get_params(deep=False) | {"metric": None, "gamma": "scale"}
+        return {"kernel": type(self.kernel_)(**params), "metric": self.chosen_["metric"]}
+
+    # ------------------------------------------------------------ the last fit
+    def _solve(self, K: Gram, Y: np.ndarray, weight: np.ndarray) -> Solution:
+        options: dict[str, Any] = {
+            "fit_intercept": self.fit_intercept,
+            "memory": parse_memory(self.memory),
+        }
+        found = solve_ridge_loo(K, Y, weight, self._lams(), **options)
+        self._keep_left_out(found, Y, weight)
+        return found
+
+    def _lams(self) -> np.ndarray | None:
+        return None if isinstance(self.lam, str) else check_lams(np.atleast_1d(self.lam), "lam")
+
+    def _lam_of_span(self) -> float:
+        """Return the λ of the smallest leave-one-out error on the rows that taught the metric."""
+        return self._span_lam
+
+    def _keep_left_out(self, found: LooSolution, Y: np.ndarray, weight: np.ndarray) -> None:
+        """Use what the fit says of rows that it has not seen."""
+
+    def _importance(self) -> np.ndarray:
+        """Return each column's share of the mean squared gradient, in standard deviations."""
+        centres, coefs = self._expansion()
+        step = -(-len(centres) // IMPORTANCE_ROWS)
+        gradients = gradient_of(self.kernel_, centres[::step], centres, coefs)
+        unit = np.divide(1.0, self.scale_, out=np.zeros_like(self.scale_), where=self.scale_ > 0)
+        squares = (gradients**2).mean(axis=(0, 2)) * unit**2
+        total = squares.sum()
+        return squares / total if total > 0 else squares
+
+
+def _standardised(X: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, Part]:
+    """Return 1/std of each column (0 of a constant one), and the rows in these units."""
+    share = weight / weight.sum()
+    largest = np.abs(X).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small columns fit
+    X = X / unit
+    X = X - share @ X
+    deviation = np.sqrt(share @ X**2)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(unit), where=deviation > CONSTANT)
+    return scale / unit, Part(Sample(X * scale), Y, weight)
+
+
+def _on_given_columns(kernel: Radial, scale: np.ndarray) -> Radial:
+    """Return a kernel of standardised rows as one of the rows as they were given."""
+    metric = np.ones(len(scale)) if kernel.metric is None else kernel.metric
+    if metric.ndim == 1:
+        metric = metric * scale**kernel.p
+    else:
+        metric = scale[:, None] * metric * scale
+    if not metric.any():  # every column is constant: no distance can be seen
+        metric = np.ones(len(scale))
+    return type(kernel)(**kernel.get_params(deep=False) | {"metric": metric})
