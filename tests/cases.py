@@ -76,6 +76,7 @@ from mercer.kernels import (
     Kernel,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     PowerSeries,
     Precomputed,
@@ -136,6 +137,8 @@ KERNELS = _by_name(
         Exponential(gamma=0.7),
         Laplacian(),
         Laplacian(gamma=0.4),
+        Matern(2.5),
+        Exponential(0.5, exponent=0.5, p=1.5),
         Constant(3.0),
         # the algebra
         0.5 * RBF(gamma=0.1) + Polynomial(degree=2) * Linear(),
