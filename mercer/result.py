@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._display import Row, Shown, four_digits, yes_no
+from mercer._state import Attribute, Floats, Instance
 
 
 class Status(Enum):
@@ -112,6 +113,13 @@ class Certificate(Shown):
     """
 
     _title = "certificate"
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "kind": Instance(str),
+        "value": Floats(),
+        "tolerance": Floats(),
+        "about": Instance(str),
+        "parts": Instance(Mapping),
+    }
 
     kind: str
     value: float

@@ -25,6 +25,7 @@ LEVELS = {
     "_floats": -1,
     "_scratch": -1,
     "_sklearn": -1,
+    "_state": -1,
     "_array": 0,
     "_parameters": 0,
     "_words": 0,

@@ -6,14 +6,15 @@ L = I − D^(−½) W D^(−½) = V M Vᵀ, the functions f = D^(−½) v fulfil
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import validate_data
 
-from mercer._estimator import FLOATS, KernelEstimator, ProvedEstimator
+from mercer._estimator import FLOATS, BoundKernel, KernelEstimator, ProvedEstimator
+from mercer._state import COLUMNS, Attribute, Lengths, Maybe, Rows, Size, StateError
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
@@ -27,8 +28,27 @@ DOUBLE = np.dtype(np.float64)
 TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
 
 
+class KernelOfGraph(Maybe):
+    """The kernel of affinities; None where they are those of neighbours in a table."""
+
+    def __init__(self) -> None:
+        super().__init__(BoundKernel())
+
+    def check(self, value: Any, lengths: Lengths) -> None:
+        """Raise if it is no kernel, or there is neither a kernel nor a table."""
+        super().check(value, lengths)
+        if value is None and lengths.get(COLUMNS) is None:
+            raise StateError("is None, but the number of columns is not given")
+
+
 class AffinityEstimator(ProvedEstimator):
     """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_features_in_": Maybe(Size(COLUMNS)),
+        "kernel_": KernelOfGraph(),
+        "X_fit_": Rows("rows"),
+    }
 
     named_parts = {"affinity": as_kernel}
     affinity: Any
