@@ -209,9 +209,10 @@ class Objects(Attribute):
 
     def check(self, value: Any, lengths: Lengths) -> None:
         """Raise if the value is no list, or not as long as it should be."""
-        if not (isinstance(value, (list, tuple)) or np.ndim(getattr(value, "shape", None)) == 1):
+        shape: Any = getattr(value, "shape", ())
+        if not (isinstance(value, (list, tuple)) or shape):
             raise StateError(f"must be a list of objects; got {type(value).__name__}")
-        count = value.shape[0] if hasattr(value, "shape") else len(value)
+        count = shape[0] if shape else len(value)
         _check_shape((count,), (self.length,), lengths)
 
 
