@@ -144,9 +144,7 @@ ARRAYS: list[Callable[[np.ndarray, Any], np.ndarray]] = [
     lambda array, rng: array[::-1],
     lambda array, rng: np.zeros_like(array),
     *map(_with_value, (np.nan, np.inf, -np.inf, -1, -(2**31), N, 2**31, 2**62, 1e300, 5e-324)),
-    *map(
-        _as_type, ("i4", "i8", "u1", "u8", "f4", "f2", "f8", "g", "c16", "?", "U3", ">f8", "M8[s]")
-    ),
+    *map(_as_type, ("i4", "i8", "u1", "u8", "f4", "f2", "f8", "g", "c16", "?", "U3", ">f8")),
 ]
 
 
