@@ -36,7 +36,7 @@ from mercer._state.attributes import (
     per_pair,
 )
 from mercer._state.check import check_state, declared, undeclared
-from mercer._state.parameters import StateError
+from mercer._state.parameters import StateError, check_parameters
 
 __all__ = [
     "COLUMNS",
@@ -57,6 +57,7 @@ __all__ = [
     "Sparse",
     "StateError",
     "Tuple",
+    "check_parameters",
     "check_state",
     "declared",
     "one_more",

@@ -47,4 +47,6 @@ def check_parameters(value: Any) -> None:
     try:
         check()
     except (ValueError, TypeError, AttributeError) as error:
-        raise StateError(f"has a parameter out of its range: {error}") from error
+        raise StateError(
+            f"has a parameter out of its range: {' '.join(str(error).split())}"
+        ) from error

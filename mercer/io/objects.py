@@ -29,6 +29,7 @@ from mercer.io.allowed import (
     SCIKIT_LEARN,
     ModelFileError,
 )
+from mercer.io.foreign import check_foreign
 from mercer.io.parts import Pieces
 
 
@@ -212,6 +213,7 @@ def make_object(head: Any, parts: list[Any], classes: dict[str, type]) -> Any:
         made.__dict__.update(state)
     try:
         check_state(made)
+        check_foreign(made)
     except StateError as error:
         raise ModelFileError(f"the model is not what a fit leaves: {error}") from error
     return made
