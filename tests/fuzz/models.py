@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
@@ -77,14 +78,24 @@ def _levels(estimator: Any) -> tuple[Any, Any]:
     return (ROWS > 0).astype(int), (NEW > 0).astype(int)
 
 
+def _texts(estimator: Any) -> tuple[Any, Any]:
+    words = np.array(["kernel", "margin", "trick", "proof"])
+    rows, new = ([" ".join(words[row > 0]) for row in table(n, 4, n)] for n in (N, 5))
+    return rows, new
+
+
 @cache
 def subjects() -> list[tuple[Any, Any]]:
     """Return fitted models, each with new rows for it."""
     encoded = make_pipeline(OneHotEncoder(handle_unknown="ignore"), mercer.LinearSVC())
+    dropped = make_pipeline(OneHotEncoder(drop="first", sparse_output=False), mercer.SVC())
+    worded = make_pipeline(CountVectorizer(), mercer.KernelRidge())
     tables: list[tuple[Any, Callable]] = [
         *((estimator, _plain) for estimator in (*ESTIMATORS, *OTHERS)),
         *((estimator, _given) for estimator in GIVEN),
         (encoded, _levels),
+        (dropped, _levels),
+        (worded, _texts),
     ]
     return [_fitted(estimator, rows(estimator)) for estimator, rows in tables]
 
@@ -263,7 +274,8 @@ def _answer(model: Any, name: str, rows: Any) -> str:
         if not callable(getattr(model, name, None)):
             return ""
         getattr(model, name)(rows)
-        getattr(model, name)(sp.csr_array(rows))
+        if isinstance(rows, np.ndarray):
+            getattr(model, name)(sp.csr_array(rows))
     except Exception as error:
         if isinstance(error, IndexError) and str(error) == OUT_OF_BOUNDS:
             raise OutOfBoundsError(f"{type(model).__name__}.{name}") from error
