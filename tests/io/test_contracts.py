@@ -133,6 +133,16 @@ FOUND = {
         {"means_": lambda means: means[:, :1]},
         r"GaussianBayes\.means_ must have the shape \(2, 3\); got \(2, 1\)",
     ),
+    "a band without a diagonal": (
+        GaussianBayes(order=1),
+        {"factors_": lambda factors: factors[..., :0]},
+        r"GaussianBayes\.factors_ .*must have a diagonal",
+    ),
+    "more neighbours in a graph than points": (
+        mercer.SpectralEmbedding(n_neighbors=5),
+        {"n_neighbors": 41},
+        r"SpectralEmbedding\.n_neighbors must be below 41",
+    ),
     "a bias too short": (
         MLPRegressor(4, activation="tanh", random_state=0),
         {"intercepts_": lambda biases: [biases[0][:1], biases[1]]},
