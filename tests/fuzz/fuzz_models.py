@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -43,14 +44,16 @@ def run_cases(start: int, count: int, seed: int, subjects: Path) -> None:
             print(f"{LAST}{outcome(path, rows)}", flush=True)
 
 
-def watch(count: int, seed: int) -> tuple[collections.Counter[str], list[str]]:
+def watch(
+    count: int, seed: int, only: Sequence[str] = ()
+) -> tuple[collections.Counter[str], list[str]]:
     """Run all cases in processes of their own; return how they ended, and the findings."""
     ends: collections.Counter[str] = collections.Counter()
     findings: list[str] = []
     start = 0
     with tempfile.TemporaryDirectory() as folder:
         # fitted here, so that only what answers is compiled again with bounds
-        for number, subject in enumerate(subjects()):
+        for number, subject in enumerate(subjects(only)):
             mercer.save(subject, Path(folder) / f"{number:03d}")
         while start < count:
             start, found = _one_process(start, count, seed, folder, ends)
@@ -98,13 +101,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="fuzz model files")
     parser.add_argument("--count", type=int, default=2000, help="how many files")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
+    parser.add_argument("--only", nargs="*", default=(), help="names of estimators")
     parser.add_argument("--worker", type=int, default=None, help=argparse.SUPPRESS)
     parser.add_argument("--subjects", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker is not None:
         run_cases(given.worker, given.count, given.seed, given.subjects)
         return 0
-    ends, findings = watch(given.count, given.seed)
+    ends, findings = watch(given.count, given.seed, given.only)
     how = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
     print(f"models: {given.count} inputs ({how}), {len(findings)} findings")
     print(*findings, sep="\n")

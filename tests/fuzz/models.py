@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +83,8 @@ def _texts(estimator: Any) -> tuple[Any, Any]:
     return rows, new
 
 
-@cache
-def subjects() -> list[tuple[Any, Any]]:
-    """Return fitted models, each with new rows for it."""
+def subjects(only: Sequence[str] = ()) -> list[tuple[Any, Any]]:
+    """Return fitted models, all or those of these classes, each with new rows for it."""
     encoded = make_pipeline(OneHotEncoder(handle_unknown="ignore"), mercer.LinearSVC())
     dropped = make_pipeline(OneHotEncoder(drop="first", sparse_output=False), mercer.SVC())
     worded = make_pipeline(CountVectorizer(), mercer.KernelRidge())
@@ -97,7 +95,11 @@ def subjects() -> list[tuple[Any, Any]]:
         (dropped, _levels),
         (worded, _texts),
     ]
-    return [_fitted(estimator, rows(estimator)) for estimator, rows in tables]
+    return [
+        _fitted(estimator, rows(estimator))
+        for estimator, rows in tables
+        if not only or type(estimator).__name__ in only
+    ]
 
 
 def _fitted(estimator: Any, rows: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +36,8 @@ from tests.fuzz.models import mutated_file, outcome
 from tests.io.helpers import forge_nodes, round_trip
 from tests.test_estimators import NEW, X, Y, every_estimator, fitted
 
+ROOT = Path(__file__).parents[2]
+
 
 # ---------------------------------------------------------------- every estimator
 @every_estimator
@@ -59,6 +65,19 @@ def test_a_model_without_its_proof_or_its_columns_is_refused(estimator, tmp_path
         model = fitted(estimator, X, Y)
         delattr(model, name)
         refused(model, tmp_path, "n_features_in_|certificate_|columns")
+
+
+@pytest.mark.long
+def test_compiled_code_stays_within_its_arrays(tmp_path):
+    """Numba looks at bounds here; `make fuzz` does the same for all estimators and many files."""
+    names = ["AdaBoost", "GaussianBayes", "Isomap"]
+    command = [sys.executable, "-m", "tests.fuzz.fuzz_models", "--count", "100", "--only", *names]
+    environment = {**os.environ, "FUZZ_NUMBA_CACHE": str(tmp_path)}
+    run = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "models: 100 inputs" in run.stdout
 
 
 # ---------------------------------------------------------------- what was found
