@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, class_codes
 from mercer._floats import EPS
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Labels
+from mercer._state import Attribute, Either, Floats, Integers, Labels
 from mercer.boosting._stumps import SortedColumns, Stump, add_votes, weigh_again
 from mercer.result import Certificate, Solution, Status
 
@@ -79,7 +79,8 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
         "stump_columns_": Integers("stumps", least=-1, below="columns"),
         "stump_thresholds_": Floats("stumps"),
         "stump_classes_": Integers("stumps", 2, below="classes"),
-        "feature_importances_": Floats("columns"),
+        # zeros were integers once, and older files are read
+        "feature_importances_": Either(Floats("columns"), Integers("columns")),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

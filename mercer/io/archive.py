@@ -25,7 +25,7 @@ from mercer.io.allowed import ModelFileError
 from mercer.io.leaves import is_plain
 
 MANIFEST = "model.json"
-MOST_DEFLATED = 2**22
+MOST_DEFLATED = 2**24
 """Bytes of the manifest that are compressed at most. A longer one is stored as it is, so that no
 member of an honest file is much larger than the file, and no small file asks for much memory."""
 MOST_DIRECTORY = 2**24

@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +40,16 @@ from tests.test_estimators import NEW, X, Y, every_estimator, fitted
 ROOT = Path(__file__).parents[2]
 
 
+@cache
+def fitted_once(estimator):
+    """Return a model that tests share, and leave as it is."""
+    return fitted(estimator, X, Y)
+
+
 # ---------------------------------------------------------------- every estimator
 @every_estimator
 def test_all_that_a_fit_leaves_is_declared(estimator):
-    model = fitted(estimator, X, Y)
+    model = fitted_once(estimator)
     assert set(undeclared(model)) <= {"_held"}  # rows that are never stored
     assert set(state_of(model)) <= {*vars(model), "_errors"}
     check_state(model)
@@ -51,7 +58,7 @@ def test_all_that_a_fit_leaves_is_declared(estimator):
 @every_estimator
 def test_a_changed_file_is_refused_or_does_no_harm(estimator, tmp_path):
     """The same files as `make fuzz` writes, a few of each estimator."""
-    model = fitted(estimator, X, Y)
+    model = fitted_once(estimator)
     ends = [
         outcome(mutated_file(model, np.random.default_rng(seed), tmp_path / "m"), NEW)
         for seed in range(6)
@@ -62,7 +69,7 @@ def test_a_changed_file_is_refused_or_does_no_harm(estimator, tmp_path):
 @every_estimator
 def test_a_model_without_its_proof_or_its_columns_is_refused(estimator, tmp_path):
     for name in ("certificate_", "n_features_in_"):
-        model = fitted(estimator, X, Y)
+        model = copy.copy(fitted_once(estimator))
         delattr(model, name)
         refused(model, tmp_path, "n_features_in_|certificate_|columns")
 
