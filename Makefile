@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 WORKERS ?= 2
 ARGS   ?=
+COUNT  ?= 2000
 
 BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
@@ -16,7 +17,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all check format docs bench clean distclean
+.PHONY: help demo test test-all fuzz check format docs bench clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +30,11 @@ test: $(VENV)/.dev  ## run the tests, of long ones and large matrices a sample (
 
 test-all: $(VENV)/.dev  ## run all tests and all cases
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+fuzz: $(VENV)/.dev  ## damaged and made-up input for all that reads, COUNT of each kind; prints counts and findings
+	@failed=0; for script in tests/fuzz/fuzz_*.py; do \
+		$(BIN)/python -m "tests.fuzz.$$(basename $$script .py)" --count $(COUNT) $(ARGS) || failed=1; \
+	done; exit $$failed
 
 check: $(VENV)/.dev  ## lint, format, types, architecture, the packages that would be published
 	@$(BIN)/ruff check .

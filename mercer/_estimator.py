@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import (
@@ -28,11 +28,23 @@ from mercer._array import as_objects, refuse_text
 from mercer._display import folded_proof
 from mercer._named_parts import NamedParts
 from mercer._sklearn import _check_sample_weight
+from mercer._state import (
+    COLUMNS,
+    Attribute,
+    Instance,
+    Labels,
+    Lengths,
+    Maybe,
+    Rows,
+    Size,
+    StateError,
+)
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
-from mercer.result import Solution
+from mercer.result import Certificate, Solution
 
 FLOATS = [np.float64, np.float32]
+GIVEN = "points of a given matrix"
 
 
 def _predicts(estimator: Any) -> bool:
@@ -61,7 +73,18 @@ class Reporting:
 
 
 class ProvedEstimator(Reporting, NamedParts):
-    """An estimator that keeps the proof of its fit."""
+    """An estimator that keeps the proof of its fit.
+
+    What a fit leaves in it is declared by ``fitted_state`` (see `mercer._state`), which a model
+    from a file is held against.
+    """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_features_in_": Size(COLUMNS),
+        "feature_names_in_": Maybe(Labels(COLUMNS)),
+        "certificate_": Instance(Certificate),
+        "status_": Instance(str),
+    }
 
     @classmethod
     @cache  # asked for several times in a fit, and reading a signature is slow
@@ -123,6 +146,34 @@ class TableTransformer(Transformer):
         return _TABLE | {"accept_sparse": "csr" if self.accepts_sparse else False}
 
 
+class BoundKernel(Instance):
+    """The kernel of a fit: only of kernels on objects is the number of columns not known."""
+
+    def __init__(self) -> None:
+        super().__init__(Kernel)
+
+    def check(self, value: Any, lengths: Lengths) -> None:
+        """Raise if it is no kernel, or does not suit the rows."""
+        super().check(value, lengths)
+        if value.domain == "vectors" and lengths.get(COLUMNS) is None:
+            raise StateError("is a kernel on vectors, but their number of columns is not given")
+        if is_precomputed(value) and lengths.get(COLUMNS) is not None:
+            lengths[GIVEN] = lengths["rows"] = lengths[COLUMNS]
+
+
+class KeptRows(Rows):
+    """Those rows of the fit that are needed; of a given matrix none are."""
+
+    def check(self, value: Any, lengths: Lengths) -> None:
+        """Raise if they are not as many as they should be."""
+        (Rows(0) if GIVEN in lengths else Rows(self.length)).check(value, lengths)
+
+
+def is_precomputed(kernel: Kernel) -> bool:
+    """Return whether a kernel reads the values of a given matrix."""
+    return any(isinstance(leaf, Precomputed) for leaf in kernel.leaves())
+
+
 class KernelEstimator(ProvedEstimator):
     """An estimator with a parameter ``kernel`` that accepts a kernel, a name or a function.
 
@@ -130,6 +181,10 @@ class KernelEstimator(ProvedEstimator):
     """
 
     named_parts = {"kernel": as_kernel}
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_features_in_": Maybe(Size(COLUMNS)),
+        "kernel_": BoundKernel(),
+    }
     kernel: Any
     kernel_: Kernel
 
@@ -159,7 +214,7 @@ class KernelEstimator(ProvedEstimator):
 
     @property
     def _pairwise(self) -> bool:
-        return any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
+        return is_precomputed(self.kernel_)
 
     def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
         """Return the sample of kept rows; of a precomputed kernel only their numbers matter."""
@@ -180,8 +235,8 @@ class KernelEstimator(ProvedEstimator):
         tags = super().__sklearn_tags__()
         kernel = self.kernel if isinstance(self.kernel, Kernel) else None
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed" or any(
-            isinstance(leaf, Precomputed) for leaf in (kernel.leaves() if kernel else ())
+        tags.input_tags.pairwise = self.kernel == "precomputed" or (
+            kernel is not None and is_precomputed(kernel)
         )
         return tags
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._display import Row, Shown, four_digits, yes_no
+from mercer._state import Attribute, Floats, Instance
 
 
 class Status(Enum):
@@ -112,6 +113,13 @@ class Certificate(Shown):
     """
 
     _title = "certificate"
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "kind": Instance(str),
+        "value": Floats(),
+        "tolerance": Floats(),
+        "about": Instance(str),
+        "parts": Instance(Mapping),
+    }
 
     kind: str
     value: float
@@ -122,7 +130,7 @@ class Certificate(Shown):
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", float(self.value))
         object.__setattr__(self, "tolerance", float(self.tolerance))
-        object.__setattr__(self, "parts", MappingProxyType(_plain(self.parts)))
+        object.__setattr__(self, "parts", _plain(self.parts))
 
     @property
     def ok(self) -> bool:
@@ -152,6 +160,25 @@ class Certificate(Shown):
 
 def _rebuild(fields: dict[str, Any]) -> Certificate:
     return Certificate(**fields)
+
+
+class _ReadOnlyMapping:
+    """An attribute that is kept as a plain dict and read as a mapping that cannot be changed.
+
+    Plain, because libraries that store models by their attributes know dicts and no more.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else MappingProxyType(vars(owner)[self.name])
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self.name] = value
+
+
+Certificate.parts = _ReadOnlyMapping("parts")  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,7 @@ def test_columns_that_say_nothing_are_reported():
     assert model.status_ == "no_better_than_chance"
     np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), 0.5)
     assert not model.feature_importances_.any()
+    assert model.feature_importances_.dtype == np.float64
 
 
 def test_it_stops_where_the_stumps_are_used_up():

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights, class_codes, class_priors
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Either, Floats, Labels, Lengths, StateError
 from mercer.bayes._moments import (
     LOG_2PI,
     NOISE,
@@ -109,6 +110,14 @@ class BayesRule(ClassifierMixin):
         return label
 
 
+class BandFactors(Floats):
+    """Factors of covariances: bands that hold the diagonal at least."""
+
+    def _check_values(self, values: np.ndarray, lengths: Lengths) -> None:
+        if not values.shape[-1]:
+            raise StateError("must have a diagonal")
+
+
 class GaussianBayes(BayesRule, ProvedEstimator):
     """The Bayes rule for Gaussian classes: the decision of least expected loss.
 
@@ -169,6 +178,18 @@ class GaussianBayes(BayesRule, ProvedEstimator):
     >>> model.set_params(reject=0.1).predict([[-1.0], [0.5]]).tolist()
     ['a', 'reject']
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "priors_": Floats("classes"),
+        "means_": Floats("classes", "columns"),
+        "scale_": Floats("columns"),
+        "factors_": Either(
+            BandFactors(1, "columns", "band"),
+            BandFactors("classes", "columns", "band"),
+        ),
+        "shrinkage_": Floats("covariances"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "order": [Interval(Integral, 0, None, closed="left"), None],

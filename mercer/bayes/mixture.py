@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Either, Floats, Integers, Size
 from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
 from mercer.bayes._mixture_search import MixtureTask, best_mixture
 from mercer.bayes._moments import ColumnUnits
@@ -80,6 +81,19 @@ class GMM(DensityMixin, ProvedEstimator):
     >>> model.certificate_.monotone
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_components_": Size("components"),
+        "center_": Floats("columns"),
+        "scale_": Floats("columns"),
+        "weights_": Floats("components"),
+        "means_": Floats("components", "columns"),
+        "factors_": Either(
+            Floats("components", "columns"),
+            Floats("components", "columns", "columns"),
+        ),
+        "n_iter_": Integers(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [*POSITIVE, "array-like"],

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, class_codes
 from mercer._floats import EPS
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Either, Floats, Integers, Labels
 from mercer.boosting._stumps import SortedColumns, Stump, add_votes, weigh_again
 from mercer.result import Certificate, Solution, Status
 
@@ -70,6 +71,17 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
     >>> model.certificate_.training_error <= model.certificate_.bound
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "estimator_errors_": Floats("stumps"),
+        "estimator_weights_": Floats("stumps"),
+        "stump_columns_": Integers("stumps", least=-1, below="columns"),
+        "stump_thresholds_": Floats("stumps"),
+        "stump_classes_": Integers("stumps", 2, below="classes"),
+        # zeros were integers once, and older files are read
+        "feature_importances_": Either(Floats("columns"), Integers("columns")),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -133,7 +145,8 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
         shares = np.bincount(
             self.stump_columns_[splits], self.estimator_weights_[splits], len(sample.columns)
         )
-        self.feature_importances_ = shares / shares.sum() if shares.any() else shares
+        total = float(shares.sum())
+        self.feature_importances_ = shares / (total or 1.0)  # none split: zeros
 
     def _proved(
         self, sample: SortedColumns, X: np.ndarray, share: np.ndarray, reason: str

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._replacing import replacing
 from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
 from mercer.cli.options import chosen
 from mercer.cli.reading import AS_FOUND, ReadOptions
@@ -135,15 +136,11 @@ def write_frames(frames: Iterable[Any], path: Path) -> int:
             whole = pl.concat(list(frames))
             write_table(whole, path)
             return int(whole.height)
-        part, n = path.with_name(path.name + ".part"), 0
-        try:
-            with part.open("wb") as stream:
-                for frame in frames:
-                    STREAMED[path.suffix.lower()](frame, stream, n == 0)
-                    n += frame.height
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        n = 0
+        with replacing(path) as stream:
+            for frame in frames:
+                STREAMED[path.suffix.lower()](frame, stream, n == 0)
+                n += frame.height
         return n
 
 

@@ -10,10 +10,9 @@ import json
 import math
 import os
 import re
-import secrets
+import struct
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from mercer._array import ranges
+from mercer._replacing import replacing
 from mercer.io.allowed import ModelFileError
 from mercer.io.leaves import is_plain
 
@@ -28,6 +28,8 @@ MANIFEST = "model.json"
 MOST_DEFLATED = 2**24
 """Bytes of the manifest that are compressed at most. A longer one is stored as it is, so that no
 member of an honest file is much larger than the file, and no small file asks for much memory."""
+MOST_DIRECTORY = 2**24
+"""Bytes of the directory of the zip, which is read whole: some 200,000 arrays."""
 _ARRAY = re.compile(r"arrays/\d{3,9}\.npy")
 _ZIP, _PICKLE = b"PK\x03\x04", b"\x80"
 PIECE_BYTES = 2**22  # bytes at a time: within the cache, so that digest and copy read memory once
@@ -118,21 +120,6 @@ def array_name(number: int) -> str:
 
 
 # ---------------------------------------------------------------- writing
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file beside ``path`` that takes its place at the end, if nothing went wrong."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        with open(beside, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Sequence[np.ndarray]) -> None:
     """Write the arrays and, with their digests, the manifest."""
     with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -155,6 +142,7 @@ class Archive:
     def __init__(self, file: BinaryIO):
         check_beginning(file)
         size = file.seek(0, os.SEEK_END)
+        _check_directory(file, size)
         self._zip = zipfile.ZipFile(file)
         self._members = _by_name(self._zip.infolist())
         _check_sizes(self._members.values(), size)
@@ -186,6 +174,27 @@ def check_beginning(file: BinaryIO) -> None:
         raise ModelFileError("it looks like a pickle, which can run any code and is not read")
     if first != _ZIP:
         raise ModelFileError("it is not a model file, or its beginning is damaged")
+
+
+_END = struct.Struct("<4s8xI4xH")  # the end of a zip: signature, bytes of the directory, comment
+_LOCATOR, _LARGE_END = struct.Struct("<4s4xQ4x"), struct.Struct("<4s36xQ8x")  # of a large zip
+
+
+def _check_directory(file: BinaryIO, size: int) -> None:
+    """Refuse a zip with a directory that is too large to be read, or with anything behind it."""
+    signature, directory, comment = _read_at(file, size - _END.size, _END)
+    if signature != b"PK\x05\x06" or comment:
+        raise ModelFileError("its end is damaged or missing")
+    signature, place = _read_at(file, size - _END.size - _LOCATOR.size, _LOCATOR)
+    if signature == b"PK\x06\x07":
+        _, directory = _read_at(file, place, _LARGE_END)
+    if directory > MOST_DIRECTORY:
+        raise ModelFileError(f"it has more members than any model: {directory} bytes of names")
+
+
+def _read_at(file: BinaryIO, place: int, record: struct.Struct) -> tuple[Any, ...]:
+    file.seek(max(place, 0))
+    return record.unpack(file.read(record.size).ljust(record.size, b"\0"))
 
 
 def _by_name(infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:

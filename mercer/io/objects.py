@@ -19,6 +19,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
+from mercer._state import StateError, check_state, declared
 from mercer.io.allowed import (
     BASES,
     FUNCTIONS,
@@ -28,6 +29,7 @@ from mercer.io.allowed import (
     SCIKIT_LEARN,
     ModelFileError,
 )
+from mercer.io.foreign import check_foreign
 from mercer.io.parts import Pieces
 
 
@@ -202,13 +204,31 @@ def make_object(head: Any, parts: list[Any], classes: dict[str, type]) -> Any:
         raise ModelFileError(f"the model holds a {name} with impossible names of attributes")
     _check_state(name, state)
     cls: Any = classes[name]
+    _check_hidden(cls, attributes)
     made = cls.__new__(cls)
     slots = set(_slots(cls))
     for attribute in slots & state.keys():
         object.__setattr__(made, attribute, state.pop(attribute))
     if state:
         made.__dict__.update(state)
+    try:
+        check_state(made)
+        check_foreign(made)
+    except StateError as error:
+        raise ModelFileError(f"the model is not what a fit leaves: {error}") from error
     return made
+
+
+def _check_hidden(cls: Any, attributes: list[str]) -> None:
+    """Let no attribute hide what the class itself has, such as a method that checks rows."""
+    own = {*declared(cls), *_slots(cls), *getattr(cls, "__dataclass_fields__", ())}
+    parameters = getattr(cls, "_get_param_names", getattr(cls, "_defaults", list))
+    hidden = [a for a in attributes if a not in own and hasattr(cls, a) and a not in parameters()]
+    if hidden:
+        raise ModelFileError(
+            f"the model holds a {cls.__name__} with the attribute {hidden[0]!r}, which is a part "
+            "of its class"
+        )
 
 
 def _is_attribute(name: Any) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
+from mercer._state import Integers, Lengths, Pointers, StateError
 from mercer.io.allowed import ModelFileError
 
 
@@ -139,11 +140,27 @@ def _make_sparse(head: Any, parts: list[Any]) -> Any:
         raise ModelFileError("a sparse matrix of the model is not made of three vectors")
     data, first, second = parts
     pieces = (data, (first, second)) if name.startswith("coo") else (data, first, second)
-    table = _SPARSE_CLASSES[name](pieces, shape=tuple(shape))
-    if table.format != "coo":  # which looks at its indices itself
-        # compiled code does not look whether an index lies outside: a file must not say so
-        table.check_format(full_check=True)
-    return table
+    if not name.startswith("coo"):  # which looks at its indices itself
+        _check_compressed(data, first, second, shape if name.startswith("csr") else shape[::-1])
+    return _SPARSE_CLASSES[name](pieces, shape=tuple(shape))
+
+
+def _check_compressed(
+    data: np.ndarray, indices: np.ndarray, pointers: np.ndarray, shape: Sequence[int]
+) -> None:
+    """Refuse indices that lie outside: compiled code does not look, nor does SciPy at all of them.
+
+    Its own check passes pointers that end below zero.
+    """
+    major, minor = shape
+    lengths: Lengths = {"entries": len(indices), "stretches": major, "places": minor}
+    try:
+        Pointers("stretches", into="used").check(pointers, lengths)
+        Integers("entries", below="places").check(indices, lengths)
+    except StateError as error:
+        raise ModelFileError(f"a sparse matrix of the model is damaged: it {error}") from error
+    if not pointers[-1] <= len(indices) == len(data):
+        raise ModelFileError("a sparse matrix of the model has not as many values as indices")
 
 
 # ---------------------------------------------------------------- random numbers

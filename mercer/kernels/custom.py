@@ -94,7 +94,6 @@ class FromFeatureMap(Kernel):
     """
 
     releases_gil = True  # the features are computed once, under a lock
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"phi": [callable, "has transform"]}
 
     def __init__(self, phi: Any):
         self.phi = phi
@@ -103,9 +102,13 @@ class FromFeatureMap(Kernel):
     def definiteness(self) -> str:
         return PSD
 
-    def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def check(self) -> None:
+        """Raise if ``phi`` is neither a function nor a transformer."""
         if not callable(self.phi) and not hasattr(self.phi, "transform"):
             raise TypeError(f"phi must be a function or have transform(X); got {self.phi!r}")
+
+    def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        self.check()
         return self
 
     def features(self, data: Any) -> np.ndarray:

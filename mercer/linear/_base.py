@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from mercer._array import allocate, largest_size
 from mercer._estimator import ProvedEstimator, check_weights
 from mercer._floats import EPS, safe_unit
 from mercer._scratch import scratch
+from mercer._state import Attribute, Either, Floats
 from mercer.result import Certificate, Solution
 
 FLOATS = [np.float64, np.float32]
@@ -56,6 +57,11 @@ class LinearModel(ProvedEstimator):
 
 class LinearRegressor(LinearModel):
     """A linear model whose prediction is f(x)."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "coef_": Floats("targets?", "columns"),
+        "intercept_": Either(Floats("targets?"), Floats()),
+    }
 
     fit_intercept: bool
 

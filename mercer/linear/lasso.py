@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_X_y
 
 from mercer._limits import Limits
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Integers
 from mercer.linear._base import FLOATS, DenseDesign, LinearRegressor
 from mercer.linear._lasso import WHOLE_COLUMNS, Gap, GramSet, ResidualSet, WorkingSet
 from mercer.linear._sparse import Columns, SparseDesign
@@ -67,6 +68,10 @@ class Lasso(RegressorMixin, LinearRegressor):
     >>> np.flatnonzero(model.coef_).tolist(), model.certificate_.ok
     ([2, 5], True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_iter_": Integers(),
+    }
 
     accepts_sparse = True
 

@@ -16,6 +16,7 @@ from mercer._estimator import check_weights, class_codes
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
+from mercer._state import Attribute, Floats, Instance, Integers, Labels, Maybe, one_more, per_class
 from mercer.linear._base import LinearModel, checked_unit
 from mercer.linear._logistic import (
     BinaryLikelihood,
@@ -105,6 +106,17 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     x0               1.09     0.9749    1.119    0.263
     intercept      -2.804      2.563   -1.094    0.274
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "coef_": Floats(per_class, "columns"),
+        "intercept_": Floats(per_class),
+        "separating_direction_": Maybe(Floats(per_class, "columns")),
+        "separating_intercept_": Maybe(Floats(per_class)),
+        "solver_": Instance(str),
+        "n_iter_": Integers(),
+        "_errors": Maybe(Floats(one_more("columns"), per_class)),
+    }
 
     accepts_sparse = True
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from mercer._floats import TINY
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Integers
 from mercer.linear._base import DenseDesign, LinearRegressor, Range
 from mercer.linear._programs import (
     fit_largest,
@@ -87,6 +88,10 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
     >>> PenaltyRegression(LargeError(a=1.0), random_state=0).fit(X, y).coef_.round(4)
     array([1.])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_iter_": Integers(),
+    }
 
     accepts_sparse = True
     named_parts = {"penalty": as_penalty}

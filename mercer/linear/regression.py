@@ -9,6 +9,7 @@ from scipy.linalg import qr
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Integers, Maybe
 from mercer.linear._base import DenseDesign, LinearRegressor, Range, all_targets
 from mercer.linear._programs import fit_largest, fit_tube, prove_largest, prove_tube, status_of
 from mercer.linear._sparse import (
@@ -64,6 +65,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
     >>> model.predict([[4.0]]).round(6), model.certificate_.ok
     (array([4.]), True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "rank_": Maybe(Integers()),
+    }
 
     accepts_sparse = True
 

@@ -13,6 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._floats import EPS
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Maybe, Tuple
 from mercer.linear._base import DenseDesign, LinearRegressor, thin_svd
 from mercer.linear._sparse import DENSE_ENTRIES, SparseDesign, is_large, prove_ridge, solve_sparse
 from mercer.result import Certificate, Solution, Status
@@ -72,6 +73,12 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
     >>> Ridge(lam=[0.01, 1.0, 100.0]).fit(X, y).lam_
     0.01
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "lam_": Floats(),
+        "lams_": Floats("penalties"),
+        "_errors": Maybe(Tuple(Floats("penalties"), Floats("penalties"))),
+    }
 
     accepts_sparse = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import combinations, groupby, pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from mercer._array import n_threads, run_tiles
 from mercer._estimator import class_codes
 from mercer._limits import Limits
+from mercer._state import Attribute, Either, Floats, Integers, Labels, per_class, per_pair
 from mercer.gram import Gram, PairBlocks
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator, merged, require_weights
@@ -37,6 +38,15 @@ class Training(NamedTuple):
 
 class MarginClassifier(MarginEstimator):
     """What turns labels into margin problems, and their solutions into a fitted machine."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "n_support_": Integers("classes"),
+        "dual_coef_": Floats("problems of a point", "support"),
+        "intercept_": Either(Floats(per_class), Floats(per_pair)),
+        "n_iter_": Integers("problems"),
+        "margin_": Either(Floats(), Floats("problems")),
+    }
 
     C: float
     lam: float | None

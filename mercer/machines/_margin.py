@@ -12,9 +12,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
-from mercer._estimator import class_codes
+from mercer._estimator import KeptRows, class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers, Shape
 from mercer.gram import Gram, gram
 from mercer.kernels import Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
@@ -28,6 +29,12 @@ SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
 
 class MarginEstimator(KernelExpansion):
     """A sum over support vectors, f(x) = Σᵢ βᵢ k(x, xᵢ) + b, from a margin problem."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "shape_fit_": Shape("rows"),
+        "support_": Integers("support", below="rows"),
+        "support_vectors_": KeptRows("support"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -103,6 +110,12 @@ class MarginEstimator(KernelExpansion):
 
 class RiskEstimator(MarginEstimator):
     """f = Σ αᵢ k(·, xᵢ) minimises Σ wℓ + λ‖f‖²: a column of coefficients for each output."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "dual_coef_": Floats("support", "outputs?"),
+        "intercept_": Floats("outputs?"),
+        "n_iter_": Integers(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MarginEstimator._parameter_constraints,

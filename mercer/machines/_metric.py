@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from mercer._array import parse_memory
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Either, Floats, Instance, Maybe
 from mercer.gram import Gram, gram
 from mercer.kernels import as_kernel
 from mercer.kernels.gradients import gradient_of
@@ -45,6 +46,15 @@ CONSTANT = 1e-12  # of the largest entry: a column that varies less is constant
 
 class MetricEstimator(RidgeEstimator):
     """What regression and classification with a learned metric share."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "scale_": Floats("columns", finite=True, least=0.0),
+        "metric_": Either(Floats("columns"), Floats("columns", "columns")),
+        "importance_": Floats("columns"),
+        "rounds_": Instance(list),
+        "chosen_": Instance(dict),
+        "_span_lam": Maybe(Floats()),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RidgeEstimator._parameter_constraints,

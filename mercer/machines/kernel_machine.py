@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._array import parse_memory
 from mercer._estimator import class_codes
 from mercer._limits import Limits
+from mercer._state import Attribute, Labels, Maybe
 from mercer.certify import fenchel_gap
 from mercer.gram import Gram
 from mercer.kernels.sample import Sample
@@ -88,6 +89,10 @@ class KernelMachine(RiskEstimator):
     >>> model.predict([[1.5]]).round(1), model.certificate_.ok
     (array([1.]), True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Maybe(Labels("classes")),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RiskEstimator._parameter_constraints,

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._estimator import WEIGHTED, ProvedEstimator, check_weights, class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Integers, Labels, per_class
 from mercer.machines._margin import (
     against_rest,
     labels_of,
@@ -65,6 +66,13 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
     >>> model.predict([[0.8]]).tolist(), model.certificate_.ok
     (['b'], True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "coef_": Floats(per_class, "columns"),
+        "intercept_": Floats(per_class),
+        "n_iter_": Integers(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0, None, closed="neither")],

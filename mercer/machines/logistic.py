@@ -9,6 +9,7 @@ from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
 
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Labels
 from mercer.losses import Logistic, Risk, ScalarRisk, SoftmaxRisk
 from mercer.losses.risk import log_probabilities
 from mercer.machines._margin import (
@@ -51,6 +52,10 @@ class KernelLogistic(ClassifierMixin, RiskEstimator):
     >>> model.predict([[0.0], [1.9]]), model.certificate_.ok
     (array([ True, False]), True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RiskEstimator._parameter_constraints,

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Floats, Labels, per_class
 from mercer.machines._margin import against_rest, labels_of, weighted_classes
 from mercer.machines._metric import MetricEstimator
 from mercer.machines._pairs import agree, fit_slopes, sigmoid
@@ -144,6 +145,11 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
     >>> model.predict([[2.0, 2.0, 0.0, 0.0, 0.0]])
     array(['same'], dtype='<U5')
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "slopes_": Floats(per_class, 2),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MetricEstimator._parameter_constraints,

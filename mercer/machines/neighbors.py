@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory, ranges
 from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Integers, Labels, Rows, one_more
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
@@ -26,6 +27,11 @@ CHECKED = 8  # training rows whose neighbours are recomputed for the proof
 
 class NeighbourEstimator(KernelEstimator):
     """Training points that are searched for the nearest in feature space."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "X_fit_": Rows("rows"),
+        "n_neighbors": Integers(least=1, below=one_more("rows")),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -218,6 +224,11 @@ class KNN(ClassifierMixin, NeighbourEstimator):
     (['b'], [[0.67, 0.33]])
     """
 
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "y_fit_": Integers("rows", below="classes"),
+    }
+
     def fit(self, X: Any, y: Any) -> KNN:
         """Store the rows X and their labels y."""
         y = self._fit_points(X, y)
@@ -267,6 +278,10 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourEstimator):
     >>> model.predict([[0.2], [4.0]])
     array([1. , 5.5])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "y_fit_": Floats("rows", "targets?"),
+    }
 
     def fit(self, X: Any, y: Any) -> KNNRegressor:
         """Store the rows X and their targets y, shape (n,) or (n, n_targets)."""

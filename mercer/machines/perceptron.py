@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, class_codes
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Pointers, per_class
 from mercer.kernels import Linear
 from mercer.kernels.base import PSD
 from mercer.kernels.sample import Sample
@@ -96,6 +97,16 @@ class Perceptron(ClassifierMixin, MarginEstimator):
     >>> model.certificate_.updates <= model.certificate_.bound
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "dual_coef_": Floats(per_class, "support"),
+        "intercept_": Floats(per_class),
+        "n_iter_": Integers(),
+        "vote_starts_": Maybe(Pointers(per_class, into="votes")),
+        "vote_order_": Maybe(Integers("votes", below="support")),
+        "votes_": Maybe(Floats("votes")),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MarginEstimator._parameter_constraints,

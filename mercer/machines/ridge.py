@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Rows, Size, Tuple
 from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
 from mercer.machines._expansion import KernelExpansion
@@ -24,6 +25,18 @@ from mercer.solvers.ridge_path import check_lams
 
 class RidgeEstimator(KernelExpansion):
     """What regression and classification share: the choice of λ, the solve, the sum."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_fit_": Size("rows"),
+        "landmark_indices_": Maybe(Integers("points", below="rows")),
+        "X_fit_": Rows("points"),
+        "dual_coef_": Floats("points", "targets?"),
+        "intercept_": Floats("targets?"),
+        "lam_": Floats(),
+        "lams_": Floats("penalties"),
+        "_weight": Floats("rows"),
+        "_errors": Maybe(Tuple(*[Floats("penalties")] * 3)),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
@@ -285,6 +298,10 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
     >>> model.fit([[-1.0], [-0.5], [0.5], [1.0]], ["no", "no", "yes", "yes"]).predict([[0.7]])
     array(['yes'], dtype='<U3')
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RidgeEstimator._parameter_constraints,

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._sklearn import Interval, StrOptions, _ovr_decision_function
+from mercer._state import Attribute, Floats, Maybe
 from mercer.kernels.sample import Sample
 from mercer.machines._classifier import MarginClassifier
 from mercer.machines._pairs import agree, couple_pairs, pair_rows, sigmoid, votes
@@ -72,6 +73,10 @@ class SVC(ClassifierMixin, MarginClassifier):
     >>> float(model.margin_.round(3)), model.certificate_.ok
     (0.5, True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "slopes_": Maybe(Floats("problems", 2)),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MarginClassifier._parameter_constraints,

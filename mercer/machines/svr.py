@@ -11,6 +11,7 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
 from mercer.margin import MarginProblem
@@ -19,6 +20,13 @@ from mercer.solvers import SmoState, solve_margin
 
 class _SingleMachine(MarginEstimator):
     """A machine with one problem: f(x) = Σᵢ βᵢ k(x, xᵢ) + b."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "dual_coef_": Floats(1, "support"),
+        "intercept_": Floats(1),
+        "n_support_": Integers(1),
+        "n_iter_": Integers(),
+    }
 
     def _solve_one(
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
@@ -157,6 +165,10 @@ class OneClassSVM(OutlierMixin, _SingleMachine):
     >>> OneClassSVM(RBF(gamma=0.1), nu=0.1).fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "offset_": Floats(1),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MarginEstimator._parameter_constraints,

@@ -10,7 +10,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory, take
+from mercer._estimator import KeptRows
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers, Rows, Size
 from mercer.gram import fresh_array, gram
 from mercer.maps._base import KernelMap, some_rows
 from mercer.result import Certificate, Solution, Status
@@ -49,6 +51,12 @@ class EmpiricalMap(KernelMap):
     >>> EmpiricalMap("linear").fit([[1.0, 0.0], [1.0, 2.0]]).transform([[3.0, 1.0]])
     array([[3., 5.]])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_fit_": Size("rows"),
+        "point_indices_": Integers("points", below="rows"),
+        "points_": KeptRows("points"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -139,6 +147,12 @@ class KernelPCAMap(KernelMap):
     array([[9., 0.],
            [0., 1.]])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "X_fit_": Rows("rows"),
+        "eigenvectors_": Floats("rows", "components"),
+        "eigenvalues_": Floats("components"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None]

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Instance
 from mercer.kernels import RBF, Exponential, Kernel, Laplacian, as_kernel
 from mercer.maps._base import TableMap, inner_products, kernel_values, require_room, some_rows
 from mercer.result import Certificate, Solution, Status
@@ -60,6 +61,11 @@ class RandomFourier(TableMap):
     >>> phi.certificate_.rms_error < 0.05
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "kernel_": Instance(Kernel),
+        "frequencies_": Floats("frequencies", "columns"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -11,8 +11,10 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.utils import check_random_state
 
 from mercer._array import as_index, count_rows, ranges, take
+from mercer._estimator import KeptRows
 from mercer._floats import EPS
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Either, Floats, Integers, Size
 from mercer.gram import Gram, fresh_array, gram
 from mercer.kernels.sample import Sample
 from mercer.maps._base import KernelMap
@@ -72,6 +74,13 @@ class Nystrom(KernelMap):
     >>> phi.fit_transform(X).shape, phi.certificate_.trace_error < 0.01
     ((200, 50), True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_fit_": Size("rows"),
+        "factor_": Floats("landmarks", "landmarks"),
+        "landmark_indices_": Either(Integers("landmarks", below="rows"), Integers(0)),
+        "landmarks_": KeptRows("landmarks"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

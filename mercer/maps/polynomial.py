@@ -14,11 +14,26 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval, _check_feature_names_in
+from mercer._state import COLUMNS, Attribute, Integers, Lengths, Size, StateError
 from mercer.kernels import Polynomial
 from mercer.kernels.sample import squared_norms
 from mercer.maps._base import TableMap, inner_products, kernel_values, require_room, some_rows
 from mercer.maps._monomials import expand_dense, expand_sparse, grow
 from mercer.result import Certificate, Solution, Status
+
+LARGEST_DEGREE = 1000
+
+
+class MonomialCount(Integers):
+    """How many monomials of the columns there are, up to a degree or of that degree."""
+
+    def _check_values(self, values: np.ndarray, lengths: Lengths) -> None:
+        d, n = lengths[COLUMNS] or 0, lengths["degree"] or 0
+        if min(d, n) > LARGEST_DEGREE:  # of which nobody could count them
+            raise StateError(f"is of the degree {n} in {d} columns")
+        counts = (comb(d + n, n), comb(max(d + n - 1, 0), n))
+        if int(values) not in counts:
+            raise StateError(f"must be {counts[0]}; got {int(values)}")
 
 
 class PolynomialMap(TableMap):
@@ -57,6 +72,11 @@ class PolynomialMap(TableMap):
     >>> round(float(x @ y), 6), (1.0 * 3.0 + 2.0 * 4.0 + 1.0) ** 2
     (144.0, 144.0)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "degree": Size("degree"),
+        "n_output_features_": MonomialCount(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "degree": [Interval(Integral, 0, None, closed="left")],

@@ -13,6 +13,7 @@ from mercer._estimator import ProvedEstimator, check_weights
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Integers, Maybe
 from mercer.nets.inputs import Units, inputs_of
 from mercer.nets.network import Batch, Layers, Objective
 from mercer.nets.training import SMALL_SAMPLE, Run, TrainingSettings, TrainingTask, train
@@ -95,6 +96,12 @@ class TrainingRows(NamedTuple):
 
 class NetEstimator(ProvedEstimator):
     """A feed-forward network with its parameters in ``coefs_`` and ``intercepts_``."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "loss_curve_": Floats("epochs"),
+        "validation_curve_": Maybe(Floats("checked epochs")),
+        "n_iter_": Integers(),
+    }
 
     _loss = "squared"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, TableTransformer
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Chain, Floats
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
@@ -54,6 +55,12 @@ class Autoencoder(TableTransformer, NetEstimator):
     >>> model.transform(X).shape, bool(model.reconstruction_error_ < 1e-3)
     ((50, 1), True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "coefs_": Chain(last="columns"),
+        "intercepts_": Chain(biases=True, last="columns"),
+        "reconstruction_error_": Floats(),
+    }
 
     _parameter_constraints = {
         **NetEstimator._parameter_constraints,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, class_codes
+from mercer._state import Attribute, Chain, Instance, Labels
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
@@ -130,6 +131,12 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
     True
     """
 
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "coefs_": Chain(last="classes"),
+        "intercepts_": Chain(biases=True, last="classes"),
+    }
+
     _loss = "softmax"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPClassifier:
@@ -192,6 +199,12 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99), model.certificate_.ok
     (True, True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "coefs_": Chain(),
+        "intercepts_": Chain(biases=True),
+        "_one_target": Instance(bool),
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPRegressor:
         """Train the network on rows X with targets y, of shape (n,) or (n, t)."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+
+from mercer._state import Attribute, Integers, Maybe
 
 
 class Norm:
@@ -17,6 +19,7 @@ class Norm:
     is_norm: bool = True
     """Whether all axioms of a norm hold."""
 
+    fitted_state: ClassVar[dict[str, Attribute]] = {"dimension": Maybe(Integers())}
     dimension: int | None = None
     """The length of the vectors, or None if any will do."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from mercer._replacing import replacing
 from mercer.report.examine import examine
 from mercer.report.render import render
 
@@ -49,21 +49,6 @@ def _check(target: Path) -> None:
 
 def write_text(target: Path, text: str) -> Path:
     """Write a file that appears when it is complete; return its path."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        part.chmod(0o666 & ~_umask())  # a temporary file is only its owner's
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with replacing(target) as file:
+        file.write(text.encode())
     return target
-
-
-def _umask() -> int:
-    """Return the mask of new files; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -6,14 +6,25 @@ L = I − D^(−½) W D^(−½) = V M Vᵀ, the functions f = D^(−½) v fulfil
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import validate_data
 
-from mercer._estimator import FLOATS, KernelEstimator, ProvedEstimator
+from mercer._estimator import FLOATS, BoundKernel, KernelEstimator, ProvedEstimator
+from mercer._state import (
+    COLUMNS,
+    Attribute,
+    Integers,
+    Lengths,
+    Maybe,
+    Rows,
+    Size,
+    StateError,
+    one_more,
+)
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
@@ -24,11 +35,43 @@ from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others,
 from mercer.spectral._laplacian import LaplacianPairs, laplacian_eigenpairs
 
 DOUBLE = np.dtype(np.float64)
+GRAPH = "columns of the points of a graph"
 TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
+
+
+class KernelOfGraph(Maybe):
+    """The kernel of affinities; None where they are those of neighbours in a table."""
+
+    def __init__(self) -> None:
+        super().__init__(BoundKernel())
+
+    def check(self, value: Any, lengths: Lengths) -> None:
+        """Raise if it is no kernel, or there is neither a kernel nor a table."""
+        super().check(value, lengths)
+        if value is None:
+            if lengths.get(COLUMNS) is None:
+                raise StateError("is None, but the number of columns is not given")
+            lengths[GRAPH] = lengths[COLUMNS]
+
+
+class NeighborsOfGraph(Integers):
+    """How many neighbours a point has, where there is a graph of them: at most all points."""
+
+    def check(self, value: Any, lengths: Lengths) -> None:
+        """Raise if a graph cannot have so many."""
+        if GRAPH in lengths:
+            super().check(value, lengths)
 
 
 class AffinityEstimator(ProvedEstimator):
     """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_features_in_": Maybe(Size(COLUMNS)),
+        "kernel_": KernelOfGraph(),
+        "X_fit_": Rows("rows"),
+        "n_neighbors": NeighborsOfGraph(least=1, below=one_more("rows")),
+    }
 
     named_parts = {"affinity": as_kernel}
     affinity: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._estimator import FLOATS, TableTransformer, Transformer
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Labels, Rows
 from mercer.result import Certificate, Status
 
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -26,6 +27,11 @@ TOLERANCE = 1e-8  # of eigenproblems in whitened units
 # ------------------------------------------------------------------------ projections
 class LinearProjection(TableTransformer):
     """A projection z = (x − mean_) components_ᵀ."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "mean_": Floats("columns"),
+        "components_": Floats("components", "columns"),
+    }
 
     mean_: np.ndarray  # (d,)
     components_: np.ndarray  # (k, d)
@@ -73,6 +79,11 @@ class NeedsTargets:
 class Embedding(Transformer):
     """Coordinates that are found for the training points first, and then extended to others."""
 
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "X_fit_": Rows("rows"),
+        "embedding_": Floats("rows", "components"),
+    }
+
     metric: str = "euclidean"
     X_fit_: Any
     embedding_: np.ndarray  # (n, k)
@@ -103,6 +114,12 @@ class NearestMean(ClassifierMixin):
 
     A child computes z by ``_discriminants``.
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "priors_": Floats("classes"),
+        "class_scores_": Floats("classes", "components"),
+    }
 
     classes_: np.ndarray
     priors_: np.ndarray  # (C,)

@@ -50,13 +50,13 @@ def _paths(graph: Graph, index: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Return the lengths of the shortest paths to all vertices, shape (sources, n)."""
     m = len(index)
     reached, order = np.empty(graph.n), np.empty(graph.n, np.intp)
-    nearest_first(*graph, index[m // 2, 0], reached, order)
+    count = nearest_first(*graph, index[m // 2, 0], reached, order)
     D = np.full((graph.n, m), FAR)
     sources = np.repeat(np.arange(m), index.shape[1])
     D[index.ravel(), sources] = distance.ravel()
     dirty = np.zeros(graph.n, np.bool_)
     dirty[_neighbors(graph, np.unique(index))] = True
-    while not relax(*graph, order, D, dirty):
+    while not relax(*graph, order[:count], D, dirty):  # what no path leads to has no place
         pass  # each sweep comes back to Python, so that Ctrl-C is heard
     return D.T
 

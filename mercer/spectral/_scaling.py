@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._array import largest_size, n_threads, ranges, run_tiles
 from mercer._estimator import TableTransformer
 from mercer._floats import TINY
+from mercer._state import Attribute, Either, Floats, Maybe
 from mercer.gram import CenteredGram, gram
 from mercer.kernels import Precomputed
 from mercer.result import Solution, Status
@@ -63,6 +64,13 @@ def scaled_squares(D: np.ndarray, out: np.ndarray) -> float:
 
 class ScaledEmbedding(Embedding, TableTransformer):
     """Coordinates V √Λ from −½HD²H = VΛVᵀ, and by Gower's formula −½Λ^(−½)Vᵀ(d² − mean d²)."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "scale_": Floats(),
+        "eigenvalues_": Floats("components"),
+        "directions_": Either(Floats("rows", "components"), Floats("columns", "components")),
+        "centering_means_": Maybe(Floats("rows")),
+    }
 
     scale_: float  # the unit of the distances
     directions_: np.ndarray  # (n, k), V Λ^(−½)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 from mercer._array import refuse_text
 from mercer._estimator import TableTransformer, Transformer
 from mercer._floats import TINY
+from mercer._state import Attribute, Floats
 from mercer.result import Solution
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, NOT_NEGATIVE, NeedsTargets, eigen_proof, off_identity
@@ -19,6 +20,10 @@ from mercer.spectral._covariance import Covariance, centered_rows, deviations, n
 
 class CanonicalPairs(NeedsTargets, Transformer):
     """Pairs of variates, U of rows X and V of rows Y, by falling correlation."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "correlations_": Floats("components"),
+    }
 
     many_targets = True
     correlations_: np.ndarray  # (k,)
@@ -115,6 +120,13 @@ class CCA(CanonicalPairs, TableTransformer):
     >>> np.allclose(U, V)
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "x_mean_": Floats("columns"),
+        "y_mean_": Floats("targets"),
+        "x_weights_": Floats("columns", "components"),
+        "y_weights_": Floats("targets", "components"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT],

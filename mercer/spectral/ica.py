@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from mercer._array import one_blas_thread
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Either, Floats, Integers
 from mercer.result import Certificate, Solution
 from mercer.solvers import fix_signs
 from mercer.spectral._base import (
@@ -40,6 +41,12 @@ SAFETY = 0.9  # share of the tolerance that the descent aims at: the proof round
 
 class Unmixing(LinearProjection):
     """A projection onto sources, s = components_ (x − mean_), and back, x = mixing_ s + mean_."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "mixing_": Floats("columns", "components"),
+        "contrast_": Either(Floats("components"), Floats()),
+        "n_iter_": Integers(),
+    }
 
     mixing_: np.ndarray  # (d, k)
     tol: float

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._array import allocate
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Floats, Integers, Pointers, one_more
 from mercer.solvers import leading_eigenpairs
 from mercer.spectral._base import COUNT
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
@@ -69,6 +70,16 @@ class Isomap(ScaledEmbedding):
     >>> float(abs(np.corrcoef(z[:, 0], t)[0, 1]).round(4))
     1.0
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_neighbors": Integers(least=1, below=one_more("rows")),
+        "n_graph_components_": Integers(least=1),
+        "graph_indptr_": Pointers("rows", into="edges"),
+        "graph_indices_": Integers("edges", below="rows"),
+        "graph_weights_": Floats("edges", finite=True, least=0.0),
+        "centering_means_": Floats("rows"),
+        "missing_": Floats(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [COUNT],

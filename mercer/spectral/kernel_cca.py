@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from mercer._array import as_objects, format_bytes, parse_memory, refuse_text
 from mercer._estimator import FLOATS, KernelEstimator
 from mercer._floats import EPS
+from mercer._state import Attribute, Either, Floats, Instance, Objects, Rows
 from mercer.gram import CenteredGram, gram
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.sample import Sample
@@ -73,6 +74,16 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
     >>> cca.score(X[100:], Y[100:]) > 0.99
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "kernel_y_": Instance(Kernel),
+        "X_fit_": Rows("rows"),
+        "Y_fit_": Either(Rows("rows", columns=None), Objects("rows")),
+        "dual_coef_x_": Floats("rows", "components"),
+        "dual_coef_y_": Floats("rows", "components"),
+        "intercept_x_": Floats("components"),
+        "intercept_y_": Floats("components"),
+    }
 
     accepts_sparse = True
     named_parts = {"kernel": as_kernel, "kernel_y": as_kernel}

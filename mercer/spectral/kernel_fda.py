@@ -11,6 +11,7 @@ import numpy as np
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator, Transformer, class_codes
 from mercer._floats import EPS, TINY
+from mercer._state import Attribute, Floats, Rows
 from mercer.gram import CenteredGram, Gram, gram
 from mercer.result import Solution, Status
 from mercer.solvers import pencil_eigenpairs, solve_ridge
@@ -88,6 +89,14 @@ class KernelFDA(NearestMean, Transformer, KernelEstimator):
     >>> fda.transform(X).shape
     (60, 1)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "X_fit_": Rows("rows"),
+        "dual_coef_": Floats("rows", "components"),
+        "intercept_": Floats("components"),
+        "eigenvalues_": Floats("components"),
+        "explained_variance_ratio_": Floats("components"),
+    }
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClusterMixin
 
 from mercer._estimator import KernelEstimator
+from mercer._state import Attribute, Floats, Integers, Rows
 from mercer.gram import Centering, gram
 from mercer.spectral._base import COUNT
 from mercer.spectral._lloyd import kernel_kmeans
@@ -58,6 +59,18 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
     >>> round(model.inertia_, 6)
     0.01
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "X_fit_": Rows("rows"),
+        "center_coef_": Floats("rows", "clusters"),
+        "center_norms_": Floats("clusters"),
+        "labels_": Integers("rows", below="clusters"),
+        "centering_weights_": Floats("rows"),
+        "centering_means_": Floats("rows"),
+        "centering_total_": Floats(),
+        "inertia_": Floats(),
+        "n_iter_": Integers(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [COUNT],

@@ -11,6 +11,7 @@ import numpy as np
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator, Transformer
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Rows
 from mercer.gram import Centering, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
@@ -80,6 +81,17 @@ class KernelPCA(Transformer, KernelEstimator):
     >>> pca.inverse_transform(pca.transform([[3.0, 4.0]])).round(6)
     array([[3., 0.]])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "X_fit_": Rows("rows"),
+        "eigenvectors_": Floats("rows", "components"),
+        "eigenvalues_": Floats("components"),
+        "explained_variance_": Floats("components"),
+        "explained_variance_ratio_": Floats("components"),
+        "negative_eigenvalues_": Floats("negative eigenvalues"),
+        "centering_means_": Floats("rows"),
+        "centering_total_": Floats(),
+    }
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -10,6 +10,7 @@ from scipy.linalg import svd
 from mercer._estimator import class_codes, class_priors
 from mercer._floats import EPS, TINY, safe_unit
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Floats
 from mercer.result import Solution
 from mercer.solvers import fix_signs
 from mercer.solvers.eigen import status_of
@@ -84,6 +85,14 @@ class LDA(NearestMean, LinearProjection):
     >>> lda.certificate_.ok
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "means_": Floats("classes", "columns"),
+        "eigenvalues_": Floats("components"),
+        "explained_variance_ratio_": Floats("components"),
+        "_factor": Floats("axes", "columns"),
+        "_ridge": Floats("columns"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],

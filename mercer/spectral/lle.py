@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from mercer._array import largest_size, ranges
 from mercer._estimator import TableTransformer
 from mercer._floats import TINY
+from mercer._state import Attribute, Floats, Integers, one_more
 from mercer.solvers import smallest_eigenpairs
 from mercer.spectral._base import COUNT, POSITIVE, Embedding
 from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others, neighbor_matrix
@@ -59,6 +60,13 @@ class LLE(Embedding, TableTransformer):
     >>> bool((np.diff(z) > 0).all() or (np.diff(z) < 0).all())
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_neighbors": Integers(least=1, below=one_more("rows")),
+        "n_graph_components_": Integers(least=1),
+        "eigenvalues_": Floats("components"),
+        "reconstruction_error_": Floats(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [COUNT],

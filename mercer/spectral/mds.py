@@ -11,6 +11,7 @@ from scipy.linalg import eigvalsh
 from mercer._array import as_table, largest_size, ranges
 from mercer._floats import TINY
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Floats, Instance, Maybe, Tuple
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, fresh_array, gram
 from mercer.kernels import VectorKernel
@@ -53,6 +54,15 @@ class HalfSquares(VectorKernel):
 
 class _MDS(ScaledEmbedding):
     """Everything of `MDS` but the name ``transform``, which is a parameter and a method there."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "transform_": Instance(Transform),
+        "kernel_": Maybe(Instance(HalfSquares)),
+        "mean_": Maybe(Floats("columns")),
+        "negative_eigenvalues_": Floats("negative eigenvalues"),
+        "goodness_of_fit_": Tuple(Floats(), Floats()),
+        "is_euclidean_": Instance(bool),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT],

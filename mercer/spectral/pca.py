@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Instance, Integers, Maybe, Size
 from mercer.result import Solution
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
@@ -87,6 +88,18 @@ class PCA(LinearProjection):
     >>> pca.certificate_.ok
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "route_": Instance(str),
+        "n_samples_": Integers(least=1),
+        "n_components_": Size("components"),
+        "singular_values_": Floats("components"),
+        "explained_variance_": Floats("components"),
+        "explained_variance_ratio_": Floats("components"),
+        "noise_variance_": Floats(),
+        "factor_": Maybe(Floats("axes", "columns")),
+        "factor_loss_": Maybe(Floats(2)),
+    }
 
     accepts_sparse = True
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from mercer._array import LARGEST, format_bytes, largest_size, parse_memory, ranges
 from mercer._estimator import TableTransformer
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Either, Floats, Size, Sparse
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral._base import COUNT
 
@@ -63,6 +64,11 @@ class RandomProjection(TableTransformer):
     >>> projection.transform(X).shape, projection.certificate_.distortion < 0.3
     ((20, 332), True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_components_": Size("components"),
+        "components_": Either(Floats("components", "columns"), Sparse("components", "columns")),
+    }
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {

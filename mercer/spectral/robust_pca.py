@@ -13,6 +13,7 @@ from mercer._array import largest_size, one_blas_thread
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers, Size
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
@@ -73,6 +74,14 @@ class RobustPCA(LinearProjection):
     >>> pca.rank_, np.argwhere(np.abs(pca.sparse_) > 1e-3).tolist(), pca.certificate_.ok
     (1, [[2, 3]], True)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "rank_": Size("components"),
+        "singular_values_": Floats("components"),
+        "low_rank_": Floats("rows", "columns"),
+        "sparse_": Floats("rows", "columns"),
+        "n_iter_": Integers(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [POSITIVE, None],

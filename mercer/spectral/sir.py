@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from mercer._floats import EPS
 from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Integers
 from mercer.certify import pencil_residual
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
@@ -35,6 +36,13 @@ class _Sliced(NamedTuple):
 
 class _InverseRegression(NeedsTargets, LinearProjection):
     """Directions v with Σ_between v = λ Σ v, from slices of the response."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "eigenvalues_": Floats("components"),
+        "p_values_": Floats("tests"),
+        "n_slices_": Integers(least=1),
+        "shrinkage_": Floats(),
+    }
 
     n_components: int | None
     n_slices: int

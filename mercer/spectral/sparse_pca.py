@@ -11,6 +11,7 @@ from scipy.linalg import qr
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import COUNT, NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
@@ -67,6 +68,13 @@ class SparsePCA(LinearProjection):
     >>> SparsePCA(1, lam=3.0).fit(X).components_.round(1)
     array([[0.7, 0.7, 0. , 0. , 0. , 0. ]])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "loadings_": Floats("components", "columns"),
+        "explained_variance_": Floats("components"),
+        "explained_variance_ratio_": Floats("components"),
+        "n_iter_": Integers(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],

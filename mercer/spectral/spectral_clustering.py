@@ -10,6 +10,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral._affinity import AffinityEstimator
 from mercer.spectral._base import COUNT, Embedding
@@ -59,6 +60,11 @@ default="nearest_neighbors"
     >>> bool(np.ptp(z[:3]) + np.ptp(z[3:]) < 0.1 * np.ptp(z))
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "n_graph_components_": Integers(least=1),
+        "eigenvalues_": Floats("components"),
+    }
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -146,6 +152,15 @@ default="nearest_neighbors"
     >>> len(set(labels[:60])), len(set(labels[60:]))
     (1, 1)
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "eigenvalues_": Floats("eigenvalues"),
+        "eigengap_": Floats(),
+        "embedding_": Floats("rows", "components"),
+        "cluster_centers_": Floats("clusters", "components"),
+        "labels_": Integers("rows", below="clusters"),
+        "inertia_": Floats(),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [COUNT],

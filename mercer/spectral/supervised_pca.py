@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from mercer._array import largest_size
 from mercer._floats import EPS
 from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel, Linear, as_kernel
@@ -65,6 +66,11 @@ class SupervisedPCA(NeedsTargets, LinearProjection):
     >>> bool(abs(components[0, 0]) > 0.9)  # not the column of the largest variance
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "eigenvalues_": Floats("components"),
+        "p_values_": Floats("tests"),
+    }
 
     many_targets = True
     named_parts = {"kernel_y": as_kernel}

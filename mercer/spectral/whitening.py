@@ -10,6 +10,7 @@ from scipy.linalg import qr, solve_triangular
 from mercer._array import largest_size
 from mercer._floats import safe_unit
 from mercer._sklearn import StrOptions
+from mercer._state import Attribute, Floats
 from mercer.result import Certificate, Solution
 from mercer.solvers import fix_signs
 from mercer.solvers.eigen import status_of
@@ -61,6 +62,13 @@ class Whitening(LinearProjection):
     >>> np.allclose(white.inverse_transform(white.transform(X)), X)
     True
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "explained_variance_": Floats("variances"),
+        "mixing_": Floats("components", "columns"),
+        "_total": Floats(),
+        "_kept": Floats(),
+    }
 
     explained_variance_: np.ndarray
     mixing_: np.ndarray

@@ -376,6 +376,19 @@ def test_indices_outside_a_sparse_table_are_refused(form, index, tmp_path):
     refused(forge_nodes(tmp_path / "m", nodes, arrays=contents))
 
 
+@pytest.mark.parametrize(
+    "pointers", [[0, 1, -(2**31)], [0, -1, 2], [1, 1, 2], [0, 2, 1], [0, 1, 9]]
+)
+@pytest.mark.parametrize("form", ["csr_array", "csc_array"])
+def test_pointers_outside_a_sparse_table_are_refused(form, pointers, tmp_path):
+    """SciPy's own check looks no further where the last of them is negative."""
+    parts = [np.ones(2), np.array([0, 1], np.int32), np.array(pointers, np.int32)]
+    nodes = [["array", [i, [0], True], []] for i in range(3)]
+    nodes.append(["sparse", [form, [2, 2]], [{"ref": i} for i in range(3)]])
+    path = forge_nodes(tmp_path / "m", nodes, arrays=[npy(part) for part in parts])
+    refused(path, "a sparse matrix of the model")
+
+
 # ---------------------------------------------------------------- a forger who knows the format
 junk = st.recursive(
     st.one_of(

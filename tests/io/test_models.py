@@ -132,6 +132,7 @@ def test_certificates_statuses_and_solutions_come_back(tmp_path):
     again = round_trip(proof, tmp_path)
     assert again == proof
     assert isinstance(again.parts, MappingProxyType)
+    assert type(vars(again)["parts"]) is dict
     assert again.gap == proof.gap
     for status in mercer.Status:
         assert round_trip(status, tmp_path) is status

@@ -7,12 +7,13 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._replacing import replacing
 from mercer.datasets.files import arff, delimited, json_lines, svmlight, workbook
 from mercer.datasets.files.binary import STREAM, columnar_batches, read_columnar, read_npz
 from mercer.datasets.files.data import Data, DataError, Table, polars, regroup, split
@@ -268,14 +269,8 @@ def write_table(frame: Any, path: Any) -> Path:
         raise DataError(f"there is no folder {str(path.parent)!r}: create it, or write elsewhere")
     if path.exists() and not path.is_file():
         raise DataError(f"{str(path)!r} is not an ordinary file: write elsewhere")
-    part = path.with_name(path.name + ".part")
-    try:
-        with _open(part, packed=path.suffix.lower() == ".gz") as stream:
-            write(_as_polars(frame), stream)
-        part.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
+    with replacing(path) as file, _packed(path, file) as stream:
+        write(_as_polars(frame), stream)
     return path
 
 
@@ -289,8 +284,9 @@ def _writer(path: Path) -> Callable[[Any, Any], None]:
     raise DataError(f"{path.name!r} does not name a format to write: end it with one of {accepted}")
 
 
-def _open(path: Path, packed: bool) -> Any:
-    return gzip.open(path, "wb") if packed else path.open("wb")
+def _packed(path: Path, file: Any) -> Any:
+    """Return what packs all that is written to it, if the file is to be packed."""
+    return gzip.open(file, "wb") if path.suffix.lower() == ".gz" else nullcontext(file)
 
 
 def _as_polars(frame: Any) -> Any:
