@@ -53,7 +53,7 @@ class _SingleMachine(MarginEstimator):
 
     def _values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._sums(X, self.dual_coef_.T)[:, 0] + self.intercept_[0]
+        return self._sums(X, self.dual_coef_.T, self.intercept_)[:, 0]
 
 
 class SVR(RegressorMixin, _SingleMachine):
