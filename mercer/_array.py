@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 from threadpoolctl import ThreadpoolController
 
+from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
 from mercer._scratch import scratch
 
 FREE_SHARE = 0.5
@@ -134,7 +135,7 @@ def as_table(X: Any, name: str, owner: str) -> Any:
     """Return X as a finite float32 or float64 table, C-ordered or CSR, or say what is wrong."""
     if _is_plain_table(X) and largest_size(X) <= LARGEST:
         return X  # most rows come checked already, and a second check by scikit-learn is slow
-    refuse_text(X, name, owner)
+    refuse_no_numbers(X, name, owner, TEXT_FOR_KERNELS)
     try:
         table = check_array(
             X,
@@ -162,25 +163,6 @@ def _is_plain_table(X: Any) -> bool:
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
         return False
     return bool(X.flags.c_contiguous and X.ndim == 2 and X.size)
-
-
-def refuse_text(X: Any, name: str, owner: str) -> None:
-    """Raise if X holds text: a kernel on vectors has no use for it."""
-    if isinstance(X, str) or _holds_text(X):
-        raise TypeError(
-            f"{name} must be a table of numbers (rows × columns) for {owner}; got text. Kernels on "
-            f"text or other objects are made with FromFunction, FromFeatureMap or RankOne"
-        )
-
-
-def _holds_text(X: Any) -> bool:
-    if hasattr(X, "to_numpy"):  # pandas and polars
-        X = X.to_numpy()
-    if isinstance(X, np.ndarray):
-        return X.dtype.kind in "US" or (X.dtype.kind == "O" and _holds_text(X.ravel().tolist()))
-    return isinstance(X, (list, tuple)) and any(
-        isinstance(row, (str, bytes)) or _holds_text(row) for row in X
-    )
 
 
 def largest_size(table: Any) -> float:

@@ -23,6 +23,7 @@ LEVELS = {
     "_display": -1,
     "_docstrings": -1,
     "_floats": -1,
+    "_numbers": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_array": 0,

@@ -76,7 +76,7 @@ class MarginEstimator(KernelEstimator):
         """Store the support vectors; of a precomputed kernel only their numbers are needed."""
         self.support_ = support.astype(np.int32)
         self.shape_fit_ = (len(sample), *getattr(sample.data, "shape", (0,))[1:])
-        self.support_vectors_ = sample.data[:0] if self._pairwise else take(sample.data, support)
+        self.support_vectors_ = take(sample.data, support[:0] if self._pairwise else support)
 
     def _support_sample(self) -> Sample:
         return self._kept(self.support_vectors_, self.support_, self.shape_fit_[0])

@@ -27,6 +27,8 @@ CHECKED = 8  # training rows whose neighbours are recomputed for the proof
 class NeighbourEstimator(KernelEstimator):
     """Training points that are searched for the nearest in feature space."""
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"uniform", "distance"})],
@@ -271,7 +273,7 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourEstimator):
     def fit(self, X: Any, y: Any) -> KNNRegressor:
         """Store the rows X and their targets y, shape (n,) or (n, n_targets)."""
         y = self._fit_points(X, y, multi_output=True, y_numeric=True)
-        self.y_fit_ = np.asarray(y, dtype=np.float64)
+        self.y_fit_ = np.array(y, dtype=np.float64)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

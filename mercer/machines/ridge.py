@@ -25,6 +25,8 @@ from mercer.solvers.ridge_path import check_lams
 class RidgeEstimator(KernelEstimator):
     """What regression and classification share: the choice of λ, the solve, the sum."""
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
         "fit_intercept": ["boolean"],

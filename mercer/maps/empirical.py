@@ -140,6 +140,8 @@ class KernelPCAMap(KernelMap):
            [0., 1.]])
     """
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None]
     }

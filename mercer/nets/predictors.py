@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
-from mercer._estimator import FLOATS, WEIGHTED, class_codes
+from mercer._estimator import FLOATS, WEIGHTED, class_codes, validated
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
@@ -71,11 +71,11 @@ class NetPredictor(NetEstimator):
     def _fit_table(self, X: Any, y: Any, **checks: Any) -> Any:
         self._validate_params()
         self._hidden_sizes()
-        return validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", **checks)
+        return validated(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", **checks)
 
     def _new_table(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS, order="C")
+        return validated(self, X, reset=False, accept_sparse="csr", dtype=FLOATS, order="C")
 
     def _units(self, X: Any, weight: np.ndarray) -> Units:
         return Units.of_columns(X, weight) if self.standardize else Units.none(X.shape[1])

@@ -73,6 +73,8 @@ class NeedsTargets:
 class Embedding(Transformer):
     """Coordinates that are found for the training points first, and then extended to others."""
 
+    stores_rows = True
+
     metric: str = "euclidean"
     X_fit_: Any
     embedding_: np.ndarray  # (n, k)

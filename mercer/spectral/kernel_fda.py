@@ -89,6 +89,8 @@ class KernelFDA(NearestMean, Transformer, KernelEstimator):
     (60, 1)
     """
 
+    stores_rows = True
+
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],

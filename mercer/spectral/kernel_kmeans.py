@@ -59,6 +59,8 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
     0.01
     """
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [COUNT],
         "n_init": [COUNT],

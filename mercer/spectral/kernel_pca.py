@@ -81,6 +81,8 @@ class KernelPCA(Transformer, KernelEstimator):
     array([[3., 0.]])
     """
 
+    stores_rows = True
+
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
