@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 from threadpoolctl import ThreadpoolController
 
+from mercer._floats import LARGEST, require_squares
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
 from mercer._scratch import scratch
 
@@ -25,9 +26,6 @@ FREE_SHARE = 0.5
 
 SMALL = 2**24
 """Arrays below this size are taken without asking how much memory is free."""
-
-LARGEST = 1e150
-"""Tables with larger entries are refused: the squares of these must not overflow."""
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -154,8 +152,8 @@ def as_table(X: Any, name: str, owner: str) -> Any:
     if sp.issparse(table) and not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
-    if largest_size(table) > LARGEST:
-        raise ValueError(f"{name} has values beyond 1e150: their squares overflow; rescale it")
+    if (largest := largest_size(table)) > LARGEST:
+        require_squares(largest, name)
     return table
 
 

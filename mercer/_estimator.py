@@ -30,7 +30,7 @@ from mercer._display import folded_proof
 from mercer._named_parts import NamedParts
 from mercer._numbers import TEXT_FOR_KERNELS, TEXT_FOR_TABLES, refuse_masked, refuse_no_numbers
 from mercer._sklearn import _check_sample_weight
-from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.result import Solution
 
@@ -182,6 +182,13 @@ class KernelEstimator(ProvedEstimator):
     @property
     def _pairwise(self) -> bool:
         return any(isinstance(leaf, Precomputed) for leaf in self.kernel_.leaves())
+
+    def _linear_weights(self, coefs: np.ndarray, rows: Any) -> np.ndarray:
+        """Return w of f(x) = w·x + b, for the linear kernel; a row for each row of ``coefs``."""
+        check_is_fitted(self)
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("coef_ exists for the linear kernel only")
+        return coefs @ rows
 
     def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
         """Return the sample of kept rows; of a precomputed kernel only their numbers matter."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import largest_size
+from mercer._floats import EPS, SMALLEST, require_squares
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp
 from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
@@ -16,7 +17,6 @@ from mercer.kernels.sample import STATISTICS, Pair, Sample
 
 _REAL = [Interval(Real, None, None, closed="neither")]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-SMALLEST = 1e-140  # squares of smaller entries vanish, and with them the variance
 _GAMMA = [_POSITIVE, StrOptions({"scale", "auto"})]
 
 
@@ -125,6 +125,10 @@ class Polynomial(VectorKernel):
         # with c < 0 some coefficient of the expansion in (x·y) is negative
         return PSD if self.bias >= 0 or self.degree == 0 else INDEFINITE
 
+    def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
+        _require_squares(X, self.scale)
+        return {}
+
     def epilogue(self, values: np.ndarray) -> None:
         values *= self.scale
         values += self.bias
@@ -153,6 +157,10 @@ class Sigmoid(VectorKernel):
     def definiteness(self) -> str:
         return INDEFINITE
 
+    def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
+        _require_squares(X, abs(self.scale))
+        return {}
+
     def epilogue(self, values: np.ndarray) -> None:
         values *= self.scale
         values += self.bias
@@ -162,6 +170,7 @@ class Sigmoid(VectorKernel):
 class _Radial(VectorKernel):
     """exp(−γ · distance), with γ given or taken from the data."""
 
+    _power = 2  # of the distance that γ multiplies
     _parameter_constraints: ClassVar[dict[str, Any]] = {"gamma": _GAMMA}
 
     def __init__(self, gamma: float | str = "scale"):
@@ -173,16 +182,13 @@ class _Radial(VectorKernel):
 
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         if not isinstance(self.gamma, str):
+            _require_squares(X, float(self.gamma), self._power)
             return {"gamma": float(self.gamma)}
         n_columns = X.data.shape[1]
         if self.gamma == "auto":
             return {"gamma": 1.0 / n_columns}
         variance = _variance(X.data, weights)
-        if 0 < X.summary("largest", largest_size) < SMALLEST:
-            raise ValueError(
-                f"X has no value beyond {SMALLEST:g}: their squares vanish and gamma='scale' has "
-                f"no meaning; rescale X"
-            )
+        require_squares(float(X.summary("largest", largest_size)))
         return {"gamma": self._scale(n_columns, variance) if variance > 0 else 1.0}
 
     @staticmethod
@@ -199,6 +205,13 @@ class _Radial(VectorKernel):
         with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
             values *= scale
         np.exp(values, out=values)
+
+
+def _require_squares(X: Sample, factor: float, power: int = 2) -> None:
+    """Raise if squares of the rows vanish though a factor would make them count."""
+    largest = float(X.summary("largest", largest_size))
+    if power and 0.0 < largest < SMALLEST and factor * largest * largest ** (power - 1) > EPS:
+        require_squares(largest)
 
 
 def _variance(data: Any, weights: np.ndarray | None) -> float:
@@ -264,6 +277,7 @@ class Exponential(_Radial):
     """
 
     statistic = "squared_distance"
+    _power = 1
 
     @staticmethod
     def _scale(n_columns: int, variance: float) -> float:
@@ -284,6 +298,7 @@ class Laplacian(_Radial):
     """
 
     statistic = "l1"
+    _power = 0  # no squares
 
     @staticmethod
     def _scale(n_columns: int, variance: float) -> float:

@@ -42,11 +42,10 @@ class LinearModel(ProvedEstimator):
         return {"dtype": FLOATS, "accept_sparse": sparse, "order": "C"}
 
     def _linear_values(self, X: Any) -> np.ndarray:
-        """Return w·x + b of new rows, in their precision; (m,) or a column for each row of w."""
+        """Return w·x + b of new rows, in float64; (m,) or a column for each row of w."""
         check_is_fitted(self)
         X = validated(self, X, reset=False, **self._table())
-        values = np.asarray(X @ self.coef_.T) + self.intercept_  # in float64, as w is
-        return values.astype(X.dtype, copy=False)
+        return np.asarray(X @ self.coef_.T) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -124,13 +124,6 @@ class MarginEstimator(KernelEstimator):
         """Return k(rows, support vectors), computed when it is used."""
         return gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
 
-    def _linear_weights(self, coefs: np.ndarray) -> np.ndarray:
-        """Return w of f(x) = w·x + b, for the linear kernel; a row for each row of β."""
-        check_is_fitted(self)
-        if not isinstance(self.kernel_, Linear):
-            raise AttributeError("coef_ exists for the linear kernel only")
-        return coefs @ self.support_vectors_
-
 
 class RiskEstimator(MarginEstimator):
     """f = Σ αᵢ k(·, xᵢ) minimises Σ wℓ + λ‖f‖²: a column of coefficients for each output."""
@@ -153,6 +146,14 @@ class RiskEstimator(MarginEstimator):
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.n_iter_ = max(1, int(solution.stats["steps"]))
         self._accept(solution)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each output."""
+        check_is_fitted(self)
+        coefs = np.atleast_2d(self.dual_coef_.T)
+        w = self._linear_weights(coefs, self.support_vectors_)
+        return w if hasattr(self, "classes_") else w[0]
 
     def _outputs(self, X: Any) -> np.ndarray:
         """Return f(x) + b, shape (m, t)."""

@@ -16,6 +16,10 @@ from mercer.machines._classifier import MarginClassifier
 from mercer.machines._pairs import agree, couple_pairs, pair_rows, sigmoid, votes
 
 CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
+NO_SLOPES = (
+    "this %(name)s was not fitted with probability=True: fit it again before you ask for "
+    "probabilities"
+)
 ONE_BLOCK_VALUES = 2**19  # kernel values of a prediction that are computed at once
 
 
@@ -181,6 +185,7 @@ class SVC(ClassifierMixin, MarginClassifier):
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities, shape (m, n_classes); their argmax is ``predict``."""
+        check_is_fitted(self, "slopes_", msg=NO_SLOPES)
         values = self._raw_decision(X)
         single = sigmoid(values, self.slopes_)
         if len(self.classes_) == 2:
@@ -246,7 +251,7 @@ class SVC(ClassifierMixin, MarginClassifier):
         coefs = self.dual_coef_
         if self._by_pairs:
             coefs = pair_rows(coefs, self.n_support_, self._problems())
-        return self._linear_weights(coefs)
+        return self._linear_weights(coefs, self.support_vectors_)
 
     def slack(self, X: Any, y: Any) -> np.ndarray:
         """Return ξ = max(0, 1 − y(f(x) + b)): 0 outside the margin, in (0, 1] inside, > 1 wrong.

@@ -217,5 +217,5 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     def predict(self, X: Any) -> np.ndarray:
         """Return the targets of new rows, shape (m,) or (m, t) as in the training."""
         X = self._new_table(X)
-        values = self._outputs(X).astype(X.dtype, copy=False)
+        values = self._outputs(X)
         return values[:, 0] if self._one_target else values

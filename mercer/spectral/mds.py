@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from mercer._array import as_table, largest_size, ranges
-from mercer._floats import TINY
+from mercer._floats import TINY, require_squares
 from mercer._sklearn import StrOptions
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, fresh_array, gram
@@ -111,6 +111,7 @@ class _MDS(ScaledEmbedding):
 
     def _fit_given(self, D: np.ndarray) -> None:
         """Scale Φ(D²), and look at all eigenvalues: some may be negative."""
+        require_squares(largest_size(D))
         halves = self._halves(D)
         self.scale_ = max(largest_size(halves) ** 0.5, TINY)
         K = centered_products(halves / self.scale_ / self.scale_)
