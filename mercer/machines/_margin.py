@@ -24,7 +24,7 @@ from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import only_stationary
 
-TOLERANCE = 1e-5  # of the spread of f over support vectors: the error that float32 may have
+TOLERANCE = 1e-4  # of the spread of f over support vectors: the error that float32 may have
 CLEAR = 16  # errors: values that are not so far from 0 are computed in float64
 SPREAD_ROWS = 256  # support vectors that show the spread of f
 DOUBLE = np.dtype(np.float64)
@@ -105,7 +105,7 @@ class MarginEstimator(KernelEstimator):
     ) -> np.ndarray:
         """Return values(rows, dtype) in float32 where they are many and that is exact enough.
 
-        It is where the error, estimated from the sizes of all that is summed, is below 1e-5 of the
+        It is where the error, estimated from the sizes of all that is summed, is below 1e-4 of the
         spread of the values; signs that it might change are then settled in float64. So an answer
         does not depend on how many rows are asked for at once.
         """
