@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 from threadpoolctl import ThreadpoolController
 
+from mercer._floats import LARGEST, require_squares
+from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
 from mercer._scratch import scratch
 
 FREE_SHARE = 0.5
@@ -24,9 +26,6 @@ FREE_SHARE = 0.5
 
 SMALL = 2**24
 """Arrays below this size are taken without asking how much memory is free."""
-
-LARGEST = 1e150
-"""Tables with larger entries are refused: the squares of these must not overflow."""
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -134,7 +133,7 @@ def as_table(X: Any, name: str, owner: str) -> Any:
     """Return X as a finite float32 or float64 table, C-ordered or CSR, or say what is wrong."""
     if _is_plain_table(X) and largest_size(X) <= LARGEST:
         return X  # most rows come checked already, and a second check by scikit-learn is slow
-    refuse_text(X, name, owner)
+    refuse_no_numbers(X, name, owner, TEXT_FOR_KERNELS)
     try:
         table = check_array(
             X,
@@ -153,8 +152,8 @@ def as_table(X: Any, name: str, owner: str) -> Any:
     if sp.issparse(table) and not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
-    if largest_size(table) > LARGEST:
-        raise ValueError(f"{name} has values beyond 1e150: their squares overflow; rescale it")
+    if (largest := largest_size(table)) > LARGEST:
+        require_squares(largest, name)
     return table
 
 
@@ -162,25 +161,6 @@ def _is_plain_table(X: Any) -> bool:
     if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
         return False
     return bool(X.flags.c_contiguous and X.ndim == 2 and X.size)
-
-
-def refuse_text(X: Any, name: str, owner: str) -> None:
-    """Raise if X holds text: a kernel on vectors has no use for it."""
-    if isinstance(X, str) or _holds_text(X):
-        raise TypeError(
-            f"{name} must be a table of numbers (rows × columns) for {owner}; got text. Kernels on "
-            f"text or other objects are made with FromFunction, FromFeatureMap or RankOne"
-        )
-
-
-def _holds_text(X: Any) -> bool:
-    if hasattr(X, "to_numpy"):  # pandas and polars
-        X = X.to_numpy()
-    if isinstance(X, np.ndarray):
-        return X.dtype.kind in "US" or (X.dtype.kind == "O" and _holds_text(X.ravel().tolist()))
-    return isinstance(X, (list, tuple)) and any(
-        isinstance(row, (str, bytes)) or _holds_text(row) for row in X
-    )
 
 
 def largest_size(table: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
@@ -24,9 +25,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mercer._array import as_objects, refuse_text
+from mercer._array import as_objects
 from mercer._display import folded_proof
 from mercer._named_parts import NamedParts
+from mercer._numbers import TEXT_FOR_KERNELS, TEXT_FOR_TABLES, refuse_masked, refuse_no_numbers
 from mercer._sklearn import _check_sample_weight
 from mercer._state import (
     COLUMNS,
@@ -39,7 +41,7 @@ from mercer._state import (
     Size,
     StateError,
 )
-from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution
 
@@ -72,6 +74,23 @@ class Reporting:
         return import_module("mercer.report").write_report(self, path, X, y, **options)
 
 
+def validated(
+    estimator: Any, X: Any, y: Any = "no_validation", *, kernel: Any = None, **checks: Any
+) -> Any:
+    """Return X (and y) as scikit-learn checks them; what only looks like numbers is refused.
+
+    An estimator that stores rows in ``fit`` gets a copy of its own: it must not change with the
+    caller's array.
+    """
+    owner = type(kernel or estimator).__name__
+    refuse_no_numbers(X, "X", owner, TEXT_FOR_KERNELS if kernel else TEXT_FOR_TABLES)
+    if checks.get("y_numeric"):
+        refuse_no_numbers(y, "y", owner)
+    refuse_masked(y, "y")
+    own = estimator.stores_rows and checks.get("reset", True)
+    return validate_data(estimator, X, y, copy=own, **checks)
+
+
 class ProvedEstimator(Reporting, NamedParts):
     """An estimator that keeps the proof of its fit.
 
@@ -85,6 +104,9 @@ class ProvedEstimator(Reporting, NamedParts):
         "certificate_": Instance(Certificate),
         "status_": Instance(str),
     }
+
+    stores_rows = False
+    """Whether ``fit`` stores rows of X: these are then a copy."""
 
     @classmethod
     @cache  # asked for several times in a fit, and reading a signature is slow
@@ -134,12 +156,12 @@ class TableTransformer(Transformer):
 
     def _fit_table(self, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
         """Check the training rows (and targets); the precision of X is kept."""
-        return validate_data(self, X, y, **self._table(), **checks)
+        return validated(self, X, y, **self._table(), **checks)
 
     def _new_table(self, X: Any, **checks: Any) -> Any:
         """Check new rows against the fitted ones."""
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **self._table(), **checks)
+        return validated(self, X, reset=False, **self._table(), **checks)
 
     def _table(self) -> dict[str, Any]:
         # rows in a row: the same sums, to the last bit, whatever the layout of the input
@@ -195,11 +217,11 @@ class KernelEstimator(ProvedEstimator):
         kernel = self._given_kernel()
         has_target = not isinstance(y, str)
         if kernel.domain == "vectors":
-            refuse_text(X, "X", type(kernel).__name__)
-            checked = validate_data(self, X, y, **_TABLE, **checks)
+            checked = validated(self, X, y, kernel=kernel, **_TABLE, **checks)
             X, y = checked if has_target else (checked, None)
         else:
             X = as_objects(X, "X")
+            X = copy(X) if self.stores_rows else X
             if has_target:
                 y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
                 check_consistent_length(X, y)
@@ -216,6 +238,13 @@ class KernelEstimator(ProvedEstimator):
     def _pairwise(self) -> bool:
         return is_precomputed(self.kernel_)
 
+    def _linear_weights(self, coefs: np.ndarray, rows: Any) -> np.ndarray:
+        """Return w of f(x) = w·x + b, for the linear kernel; a row for each row of ``coefs``."""
+        check_is_fitted(self)
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("coef_ exists for the linear kernel only")
+        return coefs @ rows
+
     def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
         """Return the sample of kept rows; of a precomputed kernel only their numbers matter."""
         if not self._pairwise:
@@ -227,8 +256,7 @@ class KernelEstimator(ProvedEstimator):
         """Check new rows against the fitted ones."""
         check_is_fitted(self)
         if self.kernel_.domain == "vectors":
-            refuse_text(X, "X", type(self.kernel_).__name__)
-            X = validate_data(self, X, reset=False, **_TABLE)
+            X = validated(self, X, reset=False, kernel=self.kernel_, **_TABLE)
         return self.kernel_.sample(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -245,7 +273,8 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return n weights ≥ 0, not all zero; None means 1 each."""
     if sample_weight is None:
         return np.ones(n)
-    weight = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64)
+    refuse_no_numbers(sample_weight, "sample_weight", "weights")
+    weight = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64, copy=True)
     if np.any(weight < 0) or not np.any(weight > 0):
         raise ValueError(
             f"sample_weight must be ≥ 0 and not all zero; its minimum is {weight.min()}"

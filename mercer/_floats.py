@@ -15,3 +15,15 @@ def safe_unit(largest: float) -> float:
     if largest == 0.0 or MODERATE[0] < largest < MODERATE[1]:
         return 1.0
     return float(2.0 ** np.frexp(largest)[1])
+
+
+SMALLEST = 1e-140  # squares of differences of smaller values vanish, or keep few digits
+LARGEST = 1e150  # squares of larger values overflow
+
+
+def require_squares(largest: float, name: str = "X") -> None:
+    """Raise if the squares of values, of which this is the largest, vanish or overflow."""
+    if 0.0 < largest < SMALLEST:
+        raise ValueError(f"{name} has no value beyond 1e-140: their squares vanish; rescale {name}")
+    if largest > LARGEST:
+        raise ValueError(f"{name} has values beyond 1e150: their squares overflow; rescale {name}")

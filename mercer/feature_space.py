@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer._array import as_vector
+from mercer._array import allocate, as_vector
 from mercer.gram import gram
-from mercer.kernels import as_kernel
+from mercer.kernels import Kernel, Linear, as_kernel
+from mercer.kernels.distance import (
+    feature_lengths,
+    feature_squares,
+    in_unit,
+    row_distance,
+    row_unit,
+)
+from mercer.kernels.sample import Sample
+from mercer.kernels.tiles import fill_tiles
 
 
 def feature_distance(
@@ -31,7 +40,12 @@ def feature_distance(
     >>> feature_distance("linear", [[0.0, 0.0]], [[3.0, 4.0]])
     array([[5.]])
     """
-    K, dx, dy = _values(kernel, X, Y, memory)
+    kernel, left, right = _samples(kernel, X, Y)
+    distance = row_distance(kernel)
+    if distance is not None:
+        return _by_rows(kernel, distance, left, right, squared, memory)
+    K = gram(kernel, left, right, storage="blocked", dtype=np.float64).toarray(memory)
+    dx, dy = (kernel.diagonal_of(sample, np.dtype(np.float64)) for sample in (left, right))
     scale = max(dx.max(initial=0.0), dy.max(initial=0.0))
     D = np.multiply(K, -2.0, out=K)
     D += dx[:, None]
@@ -42,19 +56,30 @@ def feature_distance(
             f"positive semidefinite kernel; see check_kernel"
         )
     np.maximum(D, 0.0, out=D)
-    if Y is None:
+    if left is right:
         np.fill_diagonal(D, 0.0)
     return D if squared else np.sqrt(D, out=D)
 
 
-def _values(kernel: Any, X: Any, Y: Any, memory: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _samples(kernel: Any, X: Any, Y: Any) -> tuple[Kernel, Sample, Sample]:
     kernel = as_kernel(kernel)
     right = kernel.sample(X if Y is None else Y, "X" if Y is None else "Y")
     left = right if Y is None else kernel.sample(X, "X")
     kernel = kernel.bind(right)
-    K = gram(kernel, left, None if Y is None else right, storage="blocked", dtype=np.float64)
-    double = np.dtype(np.float64)
-    return K.toarray(memory), kernel.diagonal_of(left, double), kernel.diagonal_of(right, double)
+    kernel.check_pair(left, right)
+    return kernel, left, right
+
+
+def _by_rows(
+    kernel: Kernel, distance: Kernel, X: Sample, Y: Sample, squared: bool, memory: Any
+) -> np.ndarray:
+    """Return distances in feature space from those between rows, which do not cancel."""
+    unit = row_unit(distance, X, Y)
+    left = in_unit(X, unit)
+    right = left if X is Y else in_unit(Y, unit)
+    D = allocate((len(X), len(Y)), np.float64, memory)
+    fill_tiles(distance, left, right, D)
+    return (feature_squares if squared else feature_lengths)(kernel, D, unit)
 
 
 def mean_distance(
@@ -77,7 +102,9 @@ def mean_distance(
     >>> mean_distance("linear", [[3.0]], [[0.0], [2.0]])
     array([2.])
     """
-    kernel = as_kernel(kernel)
+    kernel, left, right = _samples(kernel, X, Y)
+    if isinstance(kernel, Linear) and not (left.is_sparse or right.is_sparse):
+        X, Y = _near_zero(left, right)
     reference = gram(kernel, X if Y is None else Y, dtype=np.float64)
     centered = reference.centered(weights)
     if Y is not None:
@@ -89,6 +116,12 @@ def mean_distance(
         D = centered.diagonal()
     np.maximum(D, 0.0, out=D)
     return D if squared else np.sqrt(D)
+
+
+def _near_zero(X: Sample, Y: Sample) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return rows minus the mean of Y: distances stay, and inner products no longer cancel."""
+    center = Y.data.mean(axis=0, dtype=np.float64)
+    return X.data - center, None if X is Y else Y.data - center
 
 
 def rkhs_inner(kernel: Any, X: Any, a: Any, Y: Any, b: Any) -> float:

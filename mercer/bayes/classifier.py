@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, check_weights, class_codes, class_priors
+from mercer._estimator import ProvedEstimator, check_weights, class_codes, class_priors, validated
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Labels, Lengths, StateError
 from mercer.bayes._moments import (
@@ -227,7 +227,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianBayes:
         """Fit the classes to rows X with labels y and weights ≥ 0 (how often each row counts)."""
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+        X, y = validated(self, X, y, dtype=[np.float64, np.float32], order="C")
         weight = check_weights(sample_weight, len(X))
         self.classes_, codes = class_codes(y, weight)
         X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
@@ -328,7 +328,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
     def _log_joint(self, X: Any) -> np.ndarray:
         """Return log π_c p(x | c), shape (m, C)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        X = validated(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         d, values = len(self.scale_), np.empty((len(X), len(self.classes_)))
         for part in ranges(len(X), max(1, BLOCK // d)):
             values[part] = self._squares(X[part])

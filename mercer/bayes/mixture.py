@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, check_weights
+from mercer._estimator import ProvedEstimator, check_weights, validated
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Integers, Size
 from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
@@ -140,7 +140,7 @@ class GMM(DensityMixin, ProvedEstimator):
         Weights ≥ 0 say how often a row counts: their sum is the number of rows for ``criterion``.
         """
         self._validate_params()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validated(self, X, dtype=[np.float64, np.float32])
         weight = check_weights(sample_weight, len(X))
         used = weight > 0
         task = self._task(X[used], weight[used], used)
@@ -230,7 +230,7 @@ class GMM(DensityMixin, ProvedEstimator):
     def _log_joint(self, X: Any) -> np.ndarray:
         """Return log w_c p(x | c), shape (m, k)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        X = validated(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         units = ColumnUnits(self.center_, self.scale_)
         means = (self.means_ - self.center_) / self.scale_
         mixture = Mixture(self.weights_, means, self.factors_, np.zeros(len(means), np.intp))

@@ -9,9 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, class_codes
+from mercer._estimator import (
+    FLOATS,
+    WEIGHTED,
+    ProvedEstimator,
+    check_weights,
+    class_codes,
+    validated,
+)
 from mercer._floats import EPS
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Either, Floats, Integers, Labels
@@ -100,7 +107,7 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoost:
         """Fit the stumps to rows X with labels y."""
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=FLOATS, order="C")
+        X, y = validated(self, X, y, dtype=FLOATS, order="C")
         weight = check_weights(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.classes_, codes = class_codes(y, among=WEIGHTED)
@@ -199,7 +206,7 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
 
     def _new_table(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=FLOATS, order="C")
+        return validated(self, X, reset=False, dtype=FLOATS, order="C")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return Σ α_m G_m(x) with G_m = ±1, shape (m,), or the votes Σ α_m 1[G_m(x) = c], (m, k).

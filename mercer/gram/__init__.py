@@ -7,6 +7,7 @@ from mercer.gram.base import (
     Gram,
     center_rows,
     fresh_array,
+    require_finite,
 )
 from mercer.gram.choose import gram
 from mercer.gram.combine import PairBlocks, combine_rows
@@ -27,4 +28,5 @@ __all__ = [
     "combine_rows",
     "fresh_array",
     "gram",
+    "require_finite",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -61,6 +62,24 @@ class Gram(LinearOperator):
         raise NotImplementedError
 
     # ------------------------------------------------------------ what follows
+    def matmat(self, X: Any) -> np.ndarray:
+        """Return K X; of complex columns the real and the imaginary part."""
+        return _by_parts(super().matmat, X)
+
+    def rmatmat(self, X: Any) -> np.ndarray:
+        """Return Kᵀ X; of complex columns the real and the imaginary part."""
+        return _by_parts(super().rmatmat, X)
+
+    def rmatvec(self, x: Any) -> np.ndarray:
+        """Return Kᵀ x; of a complex vector the real and the imaginary part."""
+        return _by_parts(super().rmatvec, x)
+
+    def _adjoint(self) -> LinearOperator:
+        return TransposedGram(self)
+
+    def _transpose(self) -> LinearOperator:
+        return TransposedGram(self)
+
     def rows(self, index: Any) -> np.ndarray:
         """Return rows of K, shape (len(index), m)."""
         return self._block(as_index(index, self.shape[0], "index"), ALL)
@@ -158,10 +177,38 @@ class Gram(LinearOperator):
         return f"<{n} × {m} {type(self).__name__} of {self.dtype}>"
 
 
+class TransposedGram(LinearOperator):
+    """Kᵀ, by the products of K."""
+
+    def __init__(self, base: Gram):
+        super().__init__(base.dtype, base.shape[::-1])
+        self.base = base
+
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
+        return self.base.rmatmat(V)
+
+    def _rmatmat(self, V: np.ndarray) -> np.ndarray:
+        return self.base.matmat(V)
+
+    def _adjoint(self) -> LinearOperator:
+        return self.base
+
+    def _transpose(self) -> LinearOperator:
+        return self.base
+
+
+def _by_parts(product: Callable[[Any], Any], X: Any) -> Any:
+    """Return a real matrix times a vector or columns, which may be complex."""
+    if not np.iscomplexobj(X):
+        return product(X)
+    X = np.asarray(X)
+    return product(X.real) + 1j * product(X.imag)
+
+
 def fresh_array(K: Gram, memory: int | float | str | None = None) -> np.ndarray:
     """Return K as an array of finite values that the caller may write over, within the budget."""
     array = K.toarray(memory)
-    _require_finite(array.min(initial=0.0) + array.max(initial=0.0))
+    require_finite(array.min(initial=0.0) + array.max(initial=0.0))
     if not K.holds_array:
         return array
     out = allocate(K.shape, K.dtype, memory)
@@ -169,7 +216,8 @@ def fresh_array(K: Gram, memory: int | float | str | None = None) -> np.ndarray:
     return out
 
 
-def _require_finite(value: float) -> None:
+def require_finite(value: float) -> None:
+    """Raise if a sum or an extreme of kernel values is no number: some of them overflow."""
     if not np.isfinite(value):
         raise ValueError(
             "the Gram matrix has values that are not finite: the kernel overflows on X; rescale X "
@@ -229,7 +277,7 @@ class Centering(NamedTuple):
         alpha = np.full(n, 1.0 / n) if weights is None else _check_weights(weights, n)
         means = gram.row_means(alpha)
         total = float(alpha @ means)
-        _require_finite(total)
+        require_finite(total)
         return cls(alpha, means, total)
 
 

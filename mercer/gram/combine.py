@@ -15,6 +15,7 @@ COLUMNS = 4096  # sums of so many columns stay in the first-level cache
 SMALL = 2**16  # so few values are gathered at once
 MAX_RUNS = 64  # more runs of consecutive columns than this are gathered instead
 SERIAL = 2**20  # fewer values are not worth a second thread
+FEW_SUMS = 12  # more of them are faster as a matrix product of values in float64
 
 
 @compiled(fastmath={"contract"})
@@ -49,6 +50,24 @@ def combine_rows(
 
     run_tiles(add, pieces, n_threads() if len(rows) * len(columns) > SERIAL else 1)
     return out
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _add_products(values, weights, out):
+    for c in range(weights.shape[0]):
+        for i in range(values.shape[0]):
+            total = 0.0
+            for j in range(values.shape[1]):
+                total += np.float64(values[i, j]) * weights[c, j]
+            out[i, c] += total
+
+
+def add_products(values: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+    """Add values @ weights.T to ``out``, in float64 whatever the precision of the values."""
+    if values.dtype == np.float32 and len(weights) <= FEW_SUMS:
+        _add_products(values, weights, out)
+    else:
+        out += values.astype(np.float64, copy=False) @ weights.T
 
 
 @compiled()

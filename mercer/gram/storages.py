@@ -11,7 +11,7 @@ import numpy as np
 from mercer._array import allocate, ranges, run_tiles
 from mercer._scratch import scratch
 from mercer.gram.base import ALL, Gram
-from mercer.gram.combine import combine_rows, gather, gather_into
+from mercer.gram.combine import add_products, combine_rows, gather, gather_into
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import (
@@ -338,6 +338,25 @@ def _sums(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtype) 
     sums = _Sums(len(X), V, count_workers(kernel, X, Y), mirror)
     each_tile(kernel, X, Y, dtype, sums.add, mirror)
     return sums.total()
+
+
+def weighted_sums(
+    kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray, dtype: Any
+) -> np.ndarray:
+    """Return k(X, Y) @ weights of values in a precision, multiplied and added up in float64.
+
+    In float32 a sum of many values of one sign is off by much more than the values are.
+    """
+    kernel.check_pair(X, Y)
+    sums = np.zeros((count_workers(kernel, X, Y), len(X), weights.shape[1]))
+    columns_of = np.ascontiguousarray(weights.T, dtype=np.float64)
+
+    def use(tile: Tile, values: np.ndarray, worker: int) -> None:
+        rows, columns = tile
+        add_products(values, columns_of[:, columns], sums[worker, rows])
+
+    each_tile(kernel, X, Y, np.dtype(dtype), use, mirror=False)
+    return sums.sum(axis=0)
 
 
 class _Sums:

@@ -10,14 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import largest_size
+from mercer._floats import require_squares
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp
 from mercer.kernels.base import PSD
 from mercer.kernels.metric import RowMap, check_metric
 from mercer.kernels.sample import Pair, Sample
-from mercer.kernels.vector import VectorKernel
+from mercer.kernels.vector import VectorKernel, require_counting_squares
 
-SMALLEST = 1e-140  # squares of smaller entries vanish, and with them the variance
 POSITIVE = Interval(Real, 0, None, closed="neither")
 UP_TO_TWO = Interval(Real, 0, 2, closed="right")
 
@@ -84,16 +84,14 @@ class Radial(VectorKernel):
         if self.metric is not None:
             bound["metric"] = check_metric(self.metric, X.data.shape[1])
         if not isinstance(self.gamma, str):
+            if self.p == 2.0:  # of squares
+                require_counting_squares(X, float(self.gamma), self.gamma_power)
             return bound | {"gamma": float(self.gamma)}
         if self.gamma == "auto":
             return bound | {"gamma": 1.0 / X.data.shape[1]}
         rows = type(self)(**{**self.get_params(deep=False), **bound}).mapped(X)
         variance = _variance(rows.data, weights)
-        if 0 < rows.summary("largest", largest_size) < SMALLEST:
-            raise ValueError(
-                f"X has no value beyond {SMALLEST:g}: their squares vanish and gamma='scale' has "
-                f"no meaning; rescale X"
-            )
+        require_squares(float(rows.summary("largest", largest_size)))
         size = rows.data.shape[1] ** (1.0 / self.p) * np.sqrt(variance)
         return bound | {"gamma": 1.0 / self._reach(size) if variance > 0 else 1.0}
 

@@ -195,10 +195,14 @@ class Pair:
             X, Y = X.shifted(self.dtype, self.Y), Y.shifted(self.dtype, self.Y)
             inner(X.rows(self.dtype), Y.rows(self.dtype), out)
         xx, yy = X.squared_norms(self.dtype), Y.squared_norms(self.dtype)
-        squared_distances(self.X.rows(self.dtype), self.Y.rows(self.dtype), xx, yy, out)
+        given = np.result_type(self.X.dtype, self.Y.dtype)
+        squared_distances(self.X.rows(given), self.Y.rows(given), xx, yy, out)
 
     def _l1(self, out: np.ndarray) -> None:
-        X, Y = self.X.rows(self.dtype), self.Y.rows(self.dtype)
+        X, Y = self.X, self.Y
+        if np.result_type(X.dtype, Y.dtype) != self.dtype:  # rows are about to be rounded
+            X, Y = X.shifted(self.dtype, self.Y), Y.shifted(self.dtype, self.Y)
+        X, Y = X.rows(self.dtype), Y.rows(self.dtype)
         if self.X.is_sparse:
             _loops.lp_sparse(*_csr(X), *_csr(Y), 1.0, out)
         else:
@@ -229,7 +233,8 @@ def squared_distances(X: Any, Y: Any, xx: np.ndarray, yy: np.ndarray, out: np.nd
     """Turn the inner products in ``out`` into squared distances, accurate to about 20 ulp.
 
     ``xx`` and ``yy`` are the squared norms of the rows that were multiplied, shifted or not. What
-    cancels is recomputed from the rows X and Y as they were given: a shift rounds small entries.
+    cancels is recomputed from the rows X and Y as they were given, in their own precision: a shift
+    rounds small entries, and float32 rounds those that are far from 0.
     """
     cancelled = np.empty(len(xx), np.int64)
     _loops.distances_from_inner(out, xx, yy, cancelled)

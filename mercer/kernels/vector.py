@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._array import largest_size
+from mercer._floats import EPS, SMALLEST, require_squares
 from mercer._sklearn import Interval
 from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
 from mercer.kernels.sample import STATISTICS, Pair, Sample
@@ -68,6 +70,13 @@ class VectorKernel(Kernel):
         n_x, n_y = X.data.shape[1], Y.data.shape[1]
         if n_x != n_y:
             raise ValueError(f"X and Y must have the same number of columns; got {n_x} and {n_y}")
+
+
+def require_counting_squares(X: Sample, factor: float, power: int = 2) -> None:
+    """Raise if squares of the rows vanish though a factor would make them count."""
+    largest = float(X.summary("largest", largest_size))
+    if 0.0 < largest < SMALLEST and factor * largest * largest ** (power - 1) > EPS:
+        require_squares(largest)
 
 
 class Linear(VectorKernel):
@@ -139,6 +148,10 @@ class Polynomial(VectorKernel):
         # with c < 0 some coefficient of the expansion in (x·y) is negative
         return PSD if self.bias >= 0 or self.degree == 0 else INDEFINITE
 
+    def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
+        require_counting_squares(X, self.scale)
+        return {}
+
     def epilogue(self, values: np.ndarray) -> None:
         values *= self.scale
         values += self.bias
@@ -172,6 +185,10 @@ class Sigmoid(VectorKernel):
     @property
     def definiteness(self) -> str:
         return INDEFINITE
+
+    def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
+        require_counting_squares(X, abs(self.scale))
+        return {}
 
     def epilogue(self, values: np.ndarray) -> None:
         values *= self.scale

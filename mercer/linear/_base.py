@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular, svd
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import allocate, largest_size
-from mercer._estimator import ProvedEstimator, check_weights
+from mercer._estimator import ProvedEstimator, check_weights, validated
 from mercer._floats import EPS, safe_unit
 from mercer._scratch import scratch
 from mercer._state import Attribute, Either, Floats
@@ -35,7 +35,7 @@ class LinearModel(ProvedEstimator):
 
     def _fit_table(self, X: Any, y: Any, **checks: Any) -> tuple[Any, np.ndarray]:
         self._validate_params()
-        X, y = validate_data(self, X, y, **self._table(), **checks)
+        X, y = validated(self, X, y, **self._table(), **checks)
         return X, y
 
     def _table(self) -> dict[str, Any]:
@@ -43,11 +43,10 @@ class LinearModel(ProvedEstimator):
         return {"dtype": FLOATS, "accept_sparse": sparse, "order": "C"}
 
     def _linear_values(self, X: Any) -> np.ndarray:
-        """Return w·x + b of new rows, in their precision; (m,) or a column for each row of w."""
+        """Return w·x + b of new rows, in float64; (m,) or a column for each row of w."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._table())
-        values = np.asarray(X @ self.coef_.T) + self.intercept_  # in float64, as w is
-        return values.astype(X.dtype, copy=False)
+        X = validated(self, X, reset=False, **self._table())
+        return np.asarray(X @ self.coef_.T) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -151,9 +151,10 @@ class ScalarRisk:
         if here == 0.0:
             return b
         near, step = float(b[0]), -np.sign(here) * max(1e-3, 1e-8 * abs(float(b[0])))
-        while slope(near + step) * here > 0.0:
+        farthest = FARTHEST_OFFSET * max(1.0, float(np.abs(F).max()))
+        while np.sign(slope(near + step)) == np.sign(here):  # a product of slopes may vanish
             near, step = near + step, 2.0 * step
-            if abs(step) > FARTHEST_OFFSET:
+            if abs(step) > farthest:
                 raise ValueError(
                     f"{self.loss!r} has no least value on these targets: its slope never changes "
                     f"sign; use fit_intercept=False or a loss that is bounded below"

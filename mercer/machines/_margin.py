@@ -17,14 +17,21 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Shape
 from mercer.gram import Gram, gram
+from mercer.gram.storages import weighted_sums
 from mercer.kernels import Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
+from mercer.kernels.rounding import sum_error
 from mercer.kernels.sample import Sample
 from mercer.machines._expansion import KernelExpansion
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import only_stationary
 
-SINGLE_FROM = 10**7  # kernel values of a prediction that are worth float32
+TOLERANCE = 1e-4  # of the spread of f over support vectors: the error that float32 may have
+CLEAR = 16  # errors: values that are not so far from 0 are computed in float64
+SPREAD_ROWS = 256  # support vectors that show the spread of f
+DOUBLE = np.dtype(np.float64)
+
+Values = Callable[[Sample, Any], np.ndarray]
 
 
 class MarginEstimator(KernelExpansion):
@@ -46,6 +53,8 @@ class MarginEstimator(KernelExpansion):
     max_iter: int
     time_limit: float | None
     memory: Any
+
+    _single_from = 10**7  # kernel values of a prediction that are worth float32
 
     @property
     def _budget(self) -> int:
@@ -75,7 +84,7 @@ class MarginEstimator(KernelExpansion):
         """Store the support vectors; of a precomputed kernel only their numbers are needed."""
         self.support_ = support.astype(np.int32)
         self.shape_fit_ = (len(sample), *getattr(sample.data, "shape", (0,))[1:])
-        self.support_vectors_ = sample.data[:0] if self._pairwise else take(sample.data, support)
+        self.support_vectors_ = take(sample.data, support[:0] if self._pairwise else support)
 
     def _support_sample(self) -> Sample:
         return self._kept(self.support_vectors_, self.support_, self.shape_fit_[0])
@@ -83,29 +92,48 @@ class MarginEstimator(KernelExpansion):
     def _expansion(self) -> tuple[Sample, np.ndarray]:
         return self._support_sample(), np.atleast_2d(self.dual_coef_).T
 
-    def _sums(self, X: Any, weights: np.ndarray) -> np.ndarray:
-        """Return k(X, support vectors) @ weights, shape (m, t)."""
-        return self._weighted(self._new_rows(X), self._support_sample(), weights)
+    def _sums(self, X: Any, weights: np.ndarray, offset: Any) -> np.ndarray:
+        """Return k(X, support vectors) @ weights + offset, shape (m, t)."""
+        rows, support = self._new_rows(X), self._support_sample()
+        values = lambda some, dtype: self._weighted(some, support, weights, dtype) + offset  # noqa: E731
+        return self._settled(values, rows, support, lambda: self._error(rows, support, weights))
 
-    def _weighted(self, rows: Sample, support: Sample, weights: np.ndarray) -> np.ndarray:
+    def _weighted(
+        self, rows: Sample, support: Sample, weights: np.ndarray, dtype: Any = DOUBLE
+    ) -> np.ndarray:
         if not len(support):
             return np.zeros((len(rows), weights.shape[1]))
-        # float32 is enough where its errors add up to far less than the margin
-        error = 1e-7 * float(np.sqrt((weights**2).sum(axis=0)).max(initial=0.0))
-        heavy = len(rows) * len(self.support_) >= SINGLE_FROM
-        K = self._values_of(rows, support, np.float32 if heavy and error < 1e-5 else np.float64)
-        return (K @ weights).astype(np.float64, copy=False)
+        if type(self.kernel_) is Linear:  # w·x needs no kernel values
+            coef = support.rows(DOUBLE).T @ weights
+            return rows.rows(DOUBLE) @ coef + self.kernel_.bias * weights.sum(axis=0)
+        return weighted_sums(self.kernel_, rows, support, weights, dtype)
 
-    def _values_of(self, rows: Sample, support: Sample, dtype: Any = np.float64) -> Gram:
+    def _error(self, rows: Sample, support: Sample, weights: np.ndarray) -> float:
+        return sum_error(self.kernel_, rows, support, weights)
+
+    def _settled(
+        self, values: Values, rows: Sample, support: Sample, error_of: Callable[[], float]
+    ) -> np.ndarray:
+        """Return values(rows, dtype) in float32 where they are many and that is exact enough.
+
+        It is where the error, estimated from the sizes of all that is summed, is below 1e-4 of the
+        spread of the values; signs that it might change are then settled in float64. So an answer
+        does not depend on how many rows are asked for at once.
+        """
+        if len(rows) * len(support) < self._single_from or not np.isfinite(error := error_of()):
+            return values(rows, np.float64)
+        some = np.unique(np.linspace(0, len(support) - 1, SPREAD_ROWS).astype(np.intp))
+        if not error <= TOLERANCE * float(values(support[some], np.float64).std(axis=0).min()):
+            return values(rows, np.float64)
+        found = values(rows, np.float32)
+        unclear = np.flatnonzero((np.abs(found) < CLEAR * error).any(axis=1))
+        if len(unclear):
+            found[unclear] = values(rows[unclear], np.float64)
+        return found
+
+    def _values_of(self, rows: Sample, support: Sample) -> Gram:
         """Return k(rows, support vectors), computed when it is used."""
-        return gram(self.kernel_, rows, support, storage="blocked", dtype=dtype)
-
-    def _linear_weights(self, coefs: np.ndarray) -> np.ndarray:
-        """Return w of f(x) = w·x + b, for the linear kernel; a row for each row of β."""
-        check_is_fitted(self)
-        if not isinstance(self.kernel_, Linear):
-            raise AttributeError("coef_ exists for the linear kernel only")
-        return coefs @ self.support_vectors_
+        return gram(self.kernel_, rows, support, storage="blocked", dtype=np.float64)
 
 
 class RiskEstimator(MarginEstimator):
@@ -136,10 +164,18 @@ class RiskEstimator(MarginEstimator):
         self.n_iter_ = max(1, int(solution.stats["steps"]))
         self._accept(solution)
 
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each output."""
+        check_is_fitted(self)
+        coefs = np.atleast_2d(self.dual_coef_.T)
+        w = self._linear_weights(coefs, self.support_vectors_)
+        return w if hasattr(self, "classes_") else w[0]
+
     def _outputs(self, X: Any) -> np.ndarray:
         """Return f(x) + b, shape (m, t)."""
         check_is_fitted(self)
-        return self._sums(X, self._columns) + self.intercept_
+        return self._sums(X, self._columns, self.intercept_)
 
     @property
     def _columns(self) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import WEIGHTED, ProvedEstimator, check_weights, class_codes
+from mercer._estimator import WEIGHTED, ProvedEstimator, check_weights, class_codes, validated
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers, Labels, per_class
@@ -112,9 +112,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to rows X (dense or sparse) and labels y."""
         self._validate_params()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         weight = check_weights(sample_weight, X.shape[0])
         self.classes_, codes, cost = weighted_classes(y, self.C * weight, self.class_weight)
         class_codes(y[weight > 0], among=WEIGHTED)  # of these, too, there must be two
@@ -143,7 +141,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return w·x + b: shape (m,) for two classes, positive for ``classes_[1]``; else (m, k)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         return one_or_all(np.asarray(X @ self.coef_.T + self.intercept_), self.classes_)
 
     def predict(self, X: Any) -> np.ndarray:

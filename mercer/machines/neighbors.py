@@ -33,6 +33,8 @@ class NeighbourEstimator(KernelEstimator):
         "n_neighbors": Integers(least=1, below=one_more("rows")),
     }
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"uniform", "distance"})],
@@ -286,7 +288,7 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourEstimator):
     def fit(self, X: Any, y: Any) -> KNNRegressor:
         """Store the rows X and their targets y, shape (n,) or (n, n_targets)."""
         y = self._fit_points(X, y, multi_output=True, y_numeric=True)
-        self.y_fit_ = np.asarray(y, dtype=np.float64)
+        self.y_fit_ = np.array(y, dtype=np.float64)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

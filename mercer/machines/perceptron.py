@@ -240,7 +240,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
         check_is_fitted(self)
-        return self._linear_weights(self.dual_coef_)
+        return self._linear_weights(self.dual_coef_, self.support_vectors_)
 
 
 def _badness(solution: PerceptronSolution) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
 from mercer._sklearn import Interval, StrOptions
@@ -37,6 +38,8 @@ class RidgeEstimator(KernelExpansion):
         "_weight": Floats("rows"),
         "_errors": Maybe(Tuple(*[Floats("penalties")] * 3)),
     }
+
+    stores_rows = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
@@ -134,6 +137,13 @@ class RidgeEstimator(KernelExpansion):
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "memory": self.memory}
         given = (self.kernel_, rows, points, Y, weight, self._lam_of_span())
         return solve_ridge_landmarks(*given, **options)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each target."""
+        check_is_fitted(self)
+        w = self._linear_weights(np.atleast_2d(self.dual_coef_.T), self.X_fit_)
+        return w[0] if self.dual_coef_.ndim == 1 and not hasattr(self, "classes_") else w
 
     @property
     def loo_error_(self) -> np.ndarray:

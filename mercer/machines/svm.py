@@ -17,6 +17,10 @@ from mercer.machines._classifier import MarginClassifier
 from mercer.machines._pairs import agree, couple_pairs, pair_rows, sigmoid, votes
 
 CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
+NO_SLOPES = (
+    "this %(name)s was not fitted with probability=True: fit it again before you ask for "
+    "probabilities"
+)
 ONE_BLOCK_VALUES = 2**19  # kernel values of a prediction that are computed at once
 
 
@@ -186,6 +190,7 @@ class SVC(ClassifierMixin, MarginClassifier):
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities, shape (m, n_classes); their argmax is ``predict``."""
+        check_is_fitted(self, "slopes_", msg=NO_SLOPES)
         values = self._raw_decision(X)
         single = sigmoid(values, self.slopes_)
         if len(self.classes_) == 2:
@@ -205,18 +210,32 @@ class SVC(ClassifierMixin, MarginClassifier):
     def _raw_decision(self, X: Any) -> np.ndarray:
         """Return the decision values of all problems, shape (m, n_problems)."""
         check_is_fitted(self)
-        rows, support = self._new_rows(X), self._support_sample()
         if not self._by_pairs:
-            return self._weighted(rows, support, self.dual_coef_.T) + self.intercept_
+            return self._sums(X, self.dual_coef_.T, self.intercept_)
+        rows, support = self._new_rows(X), self._support_sample()
+        values = lambda some, dtype: self._pair_values(some, support, dtype)  # noqa: E731
+        return self._settled(values, rows, support, lambda: self._pair_error(rows, support))
+
+    def _support_parts(self) -> list[slice]:
+        """Return which support vectors belong to each class."""
+        stops = np.cumsum(self.n_support_)
+        both = zip(stops - self.n_support_, stops, strict=True)
+        return [slice(int(start), int(stop)) for start, stop in both]
+
+    def _pair_error(self, rows: Sample, support: Sample) -> float:
+        """Return what float32 sums of two classes are off by at most."""
+        parts = self._support_parts()
+        errors = [self._error(rows, support[p], self.dual_coef_[:, p].T) for p in parts]
+        return float(np.sqrt(2.0) * max(errors))
+
+    def _pair_values(self, rows: Sample, support: Sample, dtype: Any) -> np.ndarray:
         values = np.repeat(self.intercept_[:, None], len(rows), axis=1)
         number_of = {pair: number for number, pair in enumerate(self._problems())}
-        whole = self._all_values(rows, support)
-        stops = np.cumsum(self.n_support_)
-        for c, (start, stop) in enumerate(zip(stops - self.n_support_, stops, strict=True)):
-            part = slice(int(start), int(stop))
+        whole = self._all_values(rows, support) if dtype == np.float64 else None
+        for c, part in enumerate(self._support_parts()):
             weights = self.dual_coef_[:, part]  # (k − 1, n_c)
             if whole is None:
-                sums = self._weighted(rows, support[part], weights.T).T
+                sums = self._weighted(rows, support[part], weights.T, dtype).T
             else:
                 sums = weights @ whole[:, part].T
             for row in range(len(self.classes_) - 1):
@@ -234,7 +253,7 @@ class SVC(ClassifierMixin, MarginClassifier):
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
         check_is_fitted(self)
-        return self._linear_weights(self._problem_coefs())
+        return self._linear_weights(self._problem_coefs(), self.support_vectors_)
 
     def _problem_coefs(self) -> np.ndarray:
         """Return the coefficients of each problem, shape (n_problems, n)."""

@@ -15,6 +15,7 @@ from mercer._state import Attribute, Floats, Integers
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
 from mercer.margin import MarginProblem
+from mercer.result import Status
 from mercer.solvers import SmoState, solve_margin
 
 
@@ -46,6 +47,11 @@ class _SingleMachine(MarginEstimator):
             start=start,
             exact=cache(lambda: self._gram(sample, dtype=np.float64)),
         )
+        if solution.status is Status.NOT_SEPARABLE:
+            raise ValueError(
+                f"C=inf asks that every target lie in the tube, but no function of "
+                f"{self.kernel_!r} comes so near: choose a finite C or a larger epsilon"
+            )
         support = np.flatnonzero(solution.value)
         self._keep_support(sample, support)
         self.dual_coef_ = solution.value[support][None, :]
@@ -57,11 +63,11 @@ class _SingleMachine(MarginEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel, shape (1, d)."""
-        return self._linear_weights(self.dual_coef_)
+        return self._linear_weights(self.dual_coef_, self.support_vectors_)
 
     def _values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._sums(X, self.dual_coef_.T)[:, 0] + self.intercept_[0]
+        return self._sums(X, self.dual_coef_.T, self.intercept_)[:, 0]
 
 
 class SVR(RegressorMixin, _SingleMachine):
@@ -72,7 +78,7 @@ class SVR(RegressorMixin, _SingleMachine):
     kernel : Kernel, str or callable, default="rbf"
         The kernel.
     C : float, default=1.0
-        Bound of the coefficients, C > 0.
+        Bound of the coefficients, C > 0; ``inf`` lets no target lie outside the tube.
     epsilon : float, default=0.1
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
     tol : float, default=1e-3
@@ -99,7 +105,7 @@ class SVR(RegressorMixin, _SingleMachine):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MarginEstimator._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -127,7 +133,9 @@ class SVR(RegressorMixin, _SingleMachine):
         self._validate_params()
         sample, y, weight = self._fit_rows(X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        self._solve_one(sample, MarginProblem.regress(y, self.C * weight, self.epsilon))
+        bounds = np.zeros(len(weight))
+        np.multiply(self.C, weight, out=bounds, where=weight > 0)  # inf · 0 is no bound
+        self._solve_one(sample, MarginProblem.regress(y, bounds, self.epsilon))
         return self
 
     def predict(self, X: Any) -> np.ndarray:

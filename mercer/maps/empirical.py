@@ -154,6 +154,8 @@ class KernelPCAMap(KernelMap):
         "eigenvalues_": Floats("components"),
     }
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None]
     }

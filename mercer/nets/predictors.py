@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
-from mercer._estimator import FLOATS, WEIGHTED, class_codes
+from mercer._estimator import FLOATS, WEIGHTED, class_codes, validated
 from mercer._state import Attribute, Chain, Instance, Labels
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows
 from mercer.nets.inputs import Units
@@ -72,11 +72,11 @@ class NetPredictor(NetEstimator):
     def _fit_table(self, X: Any, y: Any, **checks: Any) -> Any:
         self._validate_params()
         self._hidden_sizes()
-        return validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", **checks)
+        return validated(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", **checks)
 
     def _new_table(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS, order="C")
+        return validated(self, X, reset=False, accept_sparse="csr", dtype=FLOATS, order="C")
 
     def _units(self, X: Any, weight: np.ndarray) -> Units:
         return Units.of_columns(X, weight) if self.standardize else Units.none(X.shape[1])
@@ -230,5 +230,5 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     def predict(self, X: Any) -> np.ndarray:
         """Return the targets of new rows, shape (m,) or (m, t) as in the training."""
         X = self._new_table(X)
-        values = self._outputs(X).astype(X.dtype, copy=False)
+        values = self._outputs(X)
         return values[:, 0] if self._one_target else values

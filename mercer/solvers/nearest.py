@@ -17,17 +17,24 @@ import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
 from mercer._floats import EPS, TINY
-from mercer.kernels import RBF, Exponential, Kernel, Laplacian, Linear
+from mercer.kernels import Kernel, Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
+from mercer.kernels.distance import (
+    L1Distance,
+    SquaredDistance,
+    feature_lengths,
+    feature_squares,
+    in_unit,
+    row_distance,
+    row_unit,
+)
 from mercer.kernels.sample import Sample, _csr
-from mercer.kernels.shared import RAW
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.norms import L1, Norm
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import _neighbor_loops as loops
 from mercer.solvers.euclidean import find_nearest
 
-SquaredDistance, L1Distance = RAW["squared_distance"], RAW["l1"]
 DOUBLE = np.dtype(np.float64)
 BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
 BLOCK = 64, 4096  # rows and points whose distances in a norm are computed together
@@ -47,11 +54,7 @@ class FeatureSearch:
 
     def __init__(self, kernel: Kernel, Y: Sample):
         self.kernel, self.Y = kernel, Y
-        plain = getattr(kernel, "is_plain", True)
-        euclidean = plain and isinstance(kernel, (Linear, RBF, Exponential))
-        self.values: Kernel = kernel
-        if euclidean or (plain and isinstance(kernel, Laplacian)):
-            self.values = SquaredDistance() if euclidean else L1Distance()
+        self.values: Kernel = row_distance(kernel) or kernel
 
     @property
     def by_distance(self) -> bool:
@@ -73,8 +76,12 @@ class FeatureSearch:
     def find(self, X: Sample, k: int, memory: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the ranks and the positions of the k nearest points, each of shape (m, k).
 
-        They are in the order of (rank, position); what a rank is, `squared_distances` knows.
+        They are in the order of (rank, position); what a rank is, `squared_distances` knows. Rows
+        whose squares would vanish or overflow are searched in a unit of their own.
         """
+        unit = row_unit(self.values, X, self.Y)
+        if unit != 1.0:
+            return self._in_unit(unit).find(in_unit(X, unit), k, memory)
         if self._is_euclidean and not (X.is_sparse or self.Y.is_sparse):
             ranks, positions = self._lists(1, len(X), k, memory)
             find_nearest(X.rows(DOUBLE), self.Y.rows(DOUBLE), ranks[0], positions[0])
@@ -87,6 +94,9 @@ class FeatureSearch:
                 "kernel.normalized()"
             )
         return ranks, positions
+
+    def _in_unit(self, unit: float) -> FeatureSearch:
+        return FeatureSearch(self.kernel, in_unit(self.Y, unit))
 
     def _lists(self, workers: int, m: int, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return lists that are empty yet: ranks of inf, positions behind the last point."""
@@ -128,23 +138,26 @@ class FeatureSearch:
         """Return ‖φ(x) − φ(y)‖² from the ranks of a search for X, shape (m, k)."""
         if not self.by_distance:
             return self._from_kernel(ranks, X)
-        if isinstance(self.kernel, Linear):
-            return ranks
-        t = np.sqrt(ranks) if isinstance(self.kernel, Exponential) else ranks
-        with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
-            return -2.0 * np.expm1(-self.kernel.get_params()["gamma"] * t)
+        return feature_squares(self.kernel, ranks, row_unit(self.values, X, self.Y))
 
     def distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
         """Return the distances from the ranks of a search for X, shape (m, k)."""
-        return np.sqrt(self.squared_distances(ranks, X))
+        if not self.by_distance:
+            return np.sqrt(self._from_kernel(ranks, X))
+        return feature_lengths(self.kernel, ranks, row_unit(self.values, X, self.Y))
 
     # ------------------------------------------------------------ proof
     def prove(self, some: np.ndarray, k: int, tolerance: float = 1e-9) -> Solution:
         """Find the k nearest of some of the points themselves, and again by brute force."""
+        unit = row_unit(self.values, self.Y, self.Y)
+        if unit != 1.0:
+            return self._in_unit(unit).prove(some, k, tolerance)
         found, index = self.find(self.Y[some], k)
         worst, least = 0.0, 0.0
         for row, ranks in zip(some, found, strict=True):
             wanted = self._all_ranks(row)
+            if self._vanishes(row, wanted):
+                worst = np.inf
             least_k = np.sort(np.partition(wanted, k - 1)[:k])
             scale = least_k[-1] if self.by_distance else np.abs(self._shift).max()
             error = float(np.abs(least_k - ranks).max())
@@ -164,6 +177,13 @@ class FeatureSearch:
         return Solution(
             index, Status.INDEFINITE if parts["metric"] == "no" else status, certificate
         )
+
+    def _vanishes(self, row: int, ranks: np.ndarray) -> bool:
+        """Tell whether squares of distances vanish though the rows differ: no order is known."""
+        if not isinstance(self.values, SquaredDistance):
+            return False
+        Y, small = self.Y.rows(DOUBLE), np.flatnonzero(ranks < TINY / EPS)
+        return bool((_sum_of_gaps(Y[small], Y[[row]], 1) > 0.0).any()) if len(small) else False
 
     def _metric(self, least: float) -> str:
         """Say whether distances in feature space are distances."""

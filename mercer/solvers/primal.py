@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer.certify import fenchel_gap
-from mercer.gram import Gram
+from mercer.gram import Gram, require_finite
 from mercer.losses import Risk
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.precondition import (
@@ -78,6 +78,7 @@ def solve_primal(
         ``value`` has shape (n, t), ``intercept`` shape (t,).
     """
     limits = limits or Limits()
+    require_finite(float(K.diagonal().sum()))
     guide = guide or guide_of(K, risk.n_outputs)
     run = _Run(K, risk, lam, fit_intercept, guide, start, exact_up_to)
     target = tol
@@ -172,12 +173,15 @@ class _Run:
             if stopped:
                 break
             try:
-                self.at = self._moved(here, limits)
-                self.steps += 1
-                here = self._model()
+                with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no step
+                    self.at = self._moved(here, limits)
+                    self.steps += 1
+                    here = self._model()
             except KeyboardInterrupt:
                 limits.interrupted = True
                 continue
+            except np.linalg.LinAlgError:  # rounding leaves no direction: ILL_CONDITIONED
+                break
             # where rounding hides what the objective gains, the gap tells which point is better
             falls = here.at.value < value - 1e-14 * abs(value)
             better = falls or here.gap < 0.9 * kept.gap
@@ -203,6 +207,8 @@ class _Run:
         at, twice = model.at, 2.0 * self.lam
         d = self._direction(model, limits)
         Kd = self.K @ d
+        if not np.isfinite(Kd).all():
+            raise np.linalg.LinAlgError("the step overflows")
         db = model.curve.shift(model.slopes, Kd)
         linear, quadratic = float((at.alpha * Kd).sum()), float((d * Kd).sum())
         G, change = at.F + at.b, Kd + db

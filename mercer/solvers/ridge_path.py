@@ -107,9 +107,11 @@ def ridge_path(
 def check_lams(lams: Any, name: str) -> np.ndarray:
     """Return the λ as an array, or say what is wrong."""
     try:
-        values = np.array(lams, dtype=np.float64)
-    except (TypeError, ValueError):  # no numbers at all
+        values = np.asarray(lams)
+    except ValueError:  # lists of different lengths
         values = np.empty(0)
+    # of a list with one text in it NumPy makes text
+    values = values.astype(np.float64) if values.dtype.kind in "iuf" else np.empty(0)
     if values.ndim != 1 or not len(values) or not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(f"{name} must be a list of finite numbers > 0; got {lams!r}")
     return values

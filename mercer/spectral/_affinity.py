@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils.validation import validate_data
 
-from mercer._estimator import FLOATS, BoundKernel, KernelEstimator, ProvedEstimator
+from mercer._estimator import FLOATS, BoundKernel, KernelEstimator, ProvedEstimator, validated
 from mercer._state import (
     COLUMNS,
     Attribute,
@@ -73,6 +72,8 @@ class AffinityEstimator(ProvedEstimator):
         "n_neighbors": NeighborsOfGraph(least=1, below=one_more("rows")),
     }
 
+    stores_rows = True
+
     named_parts = {"affinity": as_kernel}
     affinity: Any
     n_neighbors: int
@@ -106,7 +107,7 @@ class AffinityEstimator(ProvedEstimator):
         return laplacian_eigenpairs(W, k) if sp.issparse(W) else _kernel_eigenpairs(W, k)
 
     def _fit_graph(self, X: Any) -> Any:
-        self.X_fit_ = validate_data(self, X, ensure_min_samples=2, **TABLE)
+        self.X_fit_ = validated(self, X, ensure_min_samples=2, **TABLE)
         n, k = self.X_fit_.shape[0], self.n_neighbors - 1
         check_neighbors(k, n)
         _, index = nearest_others(TablePoints(self.X_fit_), k)
@@ -116,7 +117,7 @@ class AffinityEstimator(ProvedEstimator):
     def _fit_kernel(self, X: Any) -> Any:
         if sp.issparse(X) and isinstance(self._given_kernel(), Precomputed):
             self.kernel_ = Precomputed()
-            self.X_fit_ = sp.csr_array(validate_data(self, X, ensure_min_samples=2, **TABLE))
+            self.X_fit_ = sp.csr_array(validated(self, X, ensure_min_samples=2, **TABLE))
             return _given_graph(self.X_fit_)
         sample, _, _ = self._fit_rows(X, ensure_min_samples=2)
         self.X_fit_ = sample.data
@@ -133,7 +134,7 @@ class AffinityEstimator(ProvedEstimator):
         if not self._is_graph:
             rows = self._new_rows(X)
             return _extended(*_sums(self.kernel_, rows, self.X_fit_, F), values), rows.dtype
-        X = validate_data(self, X, reset=False, **TABLE)
+        X = validated(self, X, reset=False, **TABLE)
         distance, index = TablePoints(self.X_fit_).nearest(X, self.n_neighbors)
         total = np.full(len(index), float(self.n_neighbors))
         sums = np.zeros((len(index), F.shape[1]))

@@ -84,6 +84,8 @@ class Embedding(Transformer):
         "embedding_": Floats("rows", "components"),
     }
 
+    stores_rows = True
+
     metric: str = "euclidean"
     X_fit_: Any
     embedding_: np.ndarray  # (n, k)

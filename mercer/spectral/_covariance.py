@@ -133,6 +133,17 @@ def unit_rows(X: Any) -> tuple[np.ndarray, np.ndarray, float]:
     return rows, mean, scale
 
 
+def in_squared_units(values: Any, *units: float) -> np.ndarray:
+    """Return variances in the units of the data, or say that they are too large for a number."""
+    found = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        for unit in units:
+            found = found * unit * unit
+    if not np.isfinite(found).all():
+        raise ValueError("the variances of X overflow: its values are beyond 1e154; rescale X")
+    return found
+
+
 def centered_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return X minus the mean of its rows, in float64, and the mean."""
     mean = X.mean(axis=0, dtype=np.float64)

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from mercer._array import n_threads, ranges
+from mercer._array import largest_size, n_threads, ranges
+from mercer._floats import safe_unit
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.solvers.nearest import FeatureSearch
@@ -52,14 +53,16 @@ class TablePoints:
             distance, index = self._tree.query(rows, np.arange(1, k + 1), workers=n_threads())
             return distance, index
         sample = self.sample if rows is self.sample.data else Sample(rows)
-        squares, index = FeatureSearch(Linear(), self.sample).find(sample, k)
-        return np.sqrt(squares), index
+        search = FeatureSearch(Linear(), self.sample)
+        ranks, index = search.find(sample, k)
+        return search.distances(ranks, sample), index
 
     @cached_property
     def _tree(self) -> Any:
         X = self.sample.data
-        worth = not sp.issparse(X) and X.shape[1] <= TREE_COLUMNS and X.shape[0] >= TREE_ROWS
-        return cKDTree(X) if worth else None
+        if sp.issparse(X) or X.shape[1] > TREE_COLUMNS or X.shape[0] < TREE_ROWS:
+            return None
+        return cKDTree(X) if safe_unit(largest_size(X)) == 1.0 else None  # it squares distances
 
     def among(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         distance, index = TablePoints(self.sample.data[members]).nearest(self.sample.data, 1)

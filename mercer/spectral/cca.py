@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import svd
 from sklearn.utils.validation import check_array
 
-from mercer._array import refuse_text
 from mercer._estimator import TableTransformer, Transformer
 from mercer._floats import TINY
+from mercer._numbers import refuse_no_numbers
 from mercer._state import Attribute, Floats
 from mercer.result import Solution
 from mercer.solvers.eigen import status_of
@@ -140,7 +140,7 @@ class CCA(CanonicalPairs, TableTransformer):
     def fit(self, X: Any, y: Any) -> CCA:
         """Find the pairs of directions; ``y`` is the table Y, or one column of shape (n,)."""
         self._validate_params()
-        refuse_text(y, "y", "CCA")
+        refuse_no_numbers(y, "y", "CCA")
         checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
         X, Y = self._fit_table(X, y, **checks)
         left, right = _Standard.of(X, self.lam), _Standard.of(columns_of(Y), self.lam)

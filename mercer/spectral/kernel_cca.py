@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import svd
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from mercer._array import as_objects, format_bytes, parse_memory, refuse_text
+from mercer._array import as_objects, format_bytes, parse_memory
 from mercer._estimator import FLOATS, KernelEstimator
 from mercer._floats import EPS
+from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
 from mercer._state import Attribute, Either, Floats, Instance, Objects, Rows
 from mercer.gram import CenteredGram, gram
 from mercer.kernels import Kernel, as_kernel
@@ -84,6 +86,8 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
         "intercept_x_": Floats("components"),
         "intercept_y_": Floats("components"),
     }
+
+    stores_rows = True
 
     accepts_sparse = True
     named_parts = {"kernel": as_kernel, "kernel_y": as_kernel}
@@ -167,10 +171,10 @@ def _require_room(n: int, memory: Any) -> None:
 def _rows_of(kernel: Kernel, y: Any) -> Sample:
     """Return checked rows of Y; for kernels on vectors one target is one column."""
     if kernel.domain != "vectors":
-        return kernel.sample(as_objects(y, "y"), "y")
-    refuse_text(y, "y", type(kernel).__name__)
+        return kernel.sample(copy(as_objects(y, "y")), "y")
+    refuse_no_numbers(y, "y", type(kernel).__name__, TEXT_FOR_KERNELS)
     table: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
-    Y = check_array(y, ensure_2d=False, input_name="y", **table)
+    Y = check_array(y, ensure_2d=False, input_name="y", copy=True, **table)
     return kernel.sample(columns_of(Y), "y")
 
 

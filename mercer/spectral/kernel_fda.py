@@ -98,6 +98,8 @@ class KernelFDA(NearestMean, Transformer, KernelEstimator):
         "explained_variance_ratio_": Floats("components"),
     }
 
+    stores_rows = True
+
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],

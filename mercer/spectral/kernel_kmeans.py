@@ -72,6 +72,8 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
         "n_iter_": Integers(),
     }
 
+    stores_rows = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [COUNT],
         "n_init": [COUNT],

@@ -93,6 +93,8 @@ class KernelPCA(Transformer, KernelEstimator):
         "centering_total_": Floats(),
     }
 
+    stores_rows = True
+
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from mercer._array import as_table, largest_size, ranges
-from mercer._floats import TINY
+from mercer._floats import TINY, require_squares
 from mercer._sklearn import StrOptions
 from mercer._state import Attribute, Floats, Instance, Maybe, Tuple
 from mercer.certify import eigen_residual
@@ -31,6 +31,7 @@ from mercer.spectral._scaling import (
 
 BLOCK_VALUES = 2**20  # distances that are compared together
 ZERO_SHARE = 1e-10  # eigenvalues below this share of the largest are zero
+LARGEST_UNIT = 1e153  # the eigenvalues are in its square
 NOTED_SHARE = 1e-6  # negative eigenvalues beyond this share are worth a note
 NOTE = (
     "the distances are not Euclidean: the coordinates cannot reproduce them; see check_distance, "
@@ -121,9 +122,8 @@ class _MDS(ScaledEmbedding):
 
     def _fit_given(self, D: np.ndarray) -> None:
         """Scale Φ(D²), and look at all eigenvalues: some may be negative."""
-        halves = self._halves(D)
-        self.scale_ = max(largest_size(halves) ** 0.5, TINY)
-        K = centered_products(halves / self.scale_ / self.scale_)
+        self.scale_ = self._unit_of(D)
+        K = centered_products(self._halves(D, self.scale_))
         solution = leading_eigenpairs(K, self.n_components)
         spectrum = eigvalsh(fresh_array(K), overwrite_a=True, check_finite=False, driver="evd")
         floor = ZERO_SHARE * max(float(np.abs(spectrum).max()), TINY)
@@ -131,10 +131,22 @@ class _MDS(ScaledEmbedding):
         self._place(solution, K.centering.means)
         self._describe(solution, negative, float(positive.sum()))
 
-    def _halves(self, D: np.ndarray) -> np.ndarray:
-        squares = np.asarray(D, dtype=np.float64) ** 2
+    def _unit_of(self, D: np.ndarray) -> float:
+        """Return the unit of the distances, Φ(D²) being their squares; raise if there is none."""
+        largest = float(largest_size(D))
+        if isinstance(self.transform_, Identity) and largest < LARGEST_UNIT:
+            return max(largest, TINY)
+        require_squares(largest)
+        return max(float(largest_size(self._halves(D, 1.0))) ** 0.5, TINY)
+
+    def _halves(self, D: np.ndarray, unit: float) -> np.ndarray:
+        """Return −½Φ(D²) in a unit; other transforms than the identity need D as it is."""
+        D = np.asarray(D, dtype=np.float64)
+        if isinstance(self.transform_, Identity):
+            return -0.5 * (D / unit) ** 2
+        squares = D**2
         self.transform_.apply(squares)
-        return -0.5 * squares
+        return -0.5 * squares / unit / unit
 
     def _describe(self, solution: EigenSolution, negative: np.ndarray, positive_sum: float) -> None:
         values, unit = solution.eigenvalues, self.scale_**2
@@ -168,7 +180,7 @@ class _MDS(ScaledEmbedding):
         check_not_negative(X)
         out = np.empty((len(X), V.shape[1]))
         for rows in ranges(len(X), max(1, BLOCK_VALUES // X.shape[1])):
-            out[rows] = self._placed(self._halves(X[rows]) / self.scale_ / self.scale_)
+            out[rows] = self._placed(self._halves(X[rows], self.scale_))
         return out
 
     # ------------------------------------------------------------ how well it fits
@@ -188,8 +200,11 @@ class _MDS(ScaledEmbedding):
         n = len(self.embedding_)
         given = _squares(self.transform_, self.X_fit_) if self.metric == "euclidean" else None
         for rows in ranges(n, max(1, BLOCK_VALUES // n)):
-            halves = given.rows(rows) if given else self._halves(self.X_fit_[rows])
-            yield np.sqrt(-2.0 * halves) / unit, np.sqrt(-2.0 * embedded.rows(rows))
+            if given:
+                found = np.sqrt(-2.0 * given.rows(rows)) / unit
+            else:
+                found = np.sqrt(-2.0 * self._halves(self.X_fit_[rows], unit))
+            yield found, np.sqrt(-2.0 * embedded.rows(rows))
 
 
 def _squares(transform: Transform, X: np.ndarray) -> Gram:

@@ -17,6 +17,7 @@ from mercer.result import Solution
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
 from mercer.spectral._centered import centered
+from mercer.spectral._covariance import in_squared_units
 from mercer.spectral._moments import ScatterFactor, TableMoments
 from mercer.spectral._pca_routes import PcaRoute, ProvedAxes, first_look, proved_axes, size_exponent
 
@@ -211,7 +212,7 @@ class PCA(LinearProjection):
         self.n_samples_, self.n_components_ = n, k
         self.components_, self.mean_ = axes.components, about.mean
         self.singular_values_ = axes.singular * unit
-        self.explained_variance_ = _finite(axes.singular, unit, degrees)
+        self.explained_variance_ = in_squared_units(axes.singular**2 / degrees, unit)
         self.explained_variance_ratio_ = axes.singular**2 / (about.squares or 1.0)
         left = max(min(n, d) - k, 1)
         self.noise_variance_ = axes.discarded / left / degrees * unit * unit
@@ -259,15 +260,6 @@ class PCA(LinearProjection):
         X = self._new_table(X)
         errors = centered(X, self.mean_).residual_squares(self.components_.T)
         return errors.astype(X.dtype, copy=False)
-
-
-def _finite(singular: np.ndarray, unit: float, degrees: int) -> np.ndarray:
-    """Return the variances, or say that they are too large for a number."""
-    with np.errstate(over="ignore"):
-        variance = (singular * unit) ** 2 / degrees
-    if not np.isfinite(variance).all():
-        raise ValueError("the variances of X overflow: its values are beyond 1e154; rescale X")
-    return variance
 
 
 def _lossy(factor: ScatterFactor) -> str:

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
-from mercer._array import LARGEST, format_bytes, largest_size, parse_memory, ranges
+from mercer._array import format_bytes, largest_size, parse_memory, ranges
 from mercer._estimator import TableTransformer
+from mercer._floats import LARGEST
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Size, Sparse
 from mercer.result import Certificate, Solution, Status

@@ -15,7 +15,7 @@ from mercer._state import Attribute, Floats, Integers
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import COUNT, NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
-from mercer.spectral._covariance import by_singular_values, unit_rows
+from mercer.spectral._covariance import by_singular_values, in_squared_units, unit_rows
 from mercer.spectral.robust_pca import shrink_entries
 
 SAFETY = 0.1  # the loop aims at this share of the tolerance of the proof
@@ -120,9 +120,9 @@ class SparsePCA(LinearProjection):
 
     def _keep_variance(self, A: np.ndarray, n: int, scale: float) -> None:
         """Store the adjusted variances: the squared diagonal of R in scores = QR."""
-        own = np.abs(np.diagonal(np.linalg.qr(A @ self.components_.T, mode="r"))) * scale
-        total = np.linalg.norm(A) * scale
-        self.explained_variance_ = own**2 / max(n - 1, 1)
+        own = np.abs(np.diagonal(np.linalg.qr(A @ self.components_.T, mode="r")))
+        total = np.linalg.norm(A)
+        self.explained_variance_ = in_squared_units(own**2 / max(n - 1, 1), scale)
         self.explained_variance_ratio_ = (own / (total or 1.0)) ** 2
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -214,7 +214,7 @@ def loadings_stationarity(
     objective = 0.5 * float(((X - U @ V.T) ** 2).sum()) + lam * float(np.abs(V).sum())
     parts = {
         "stationarity": change,
-        "objective": objective * unit**2,
+        "objective": objective * unit * unit,
         "components": V.shape[1],
         "nonzero_share": float(np.count_nonzero(V) / max(V.size, 1)),
         "guarantee": "no global guarantee",

@@ -18,7 +18,7 @@ from mercer.kernels import Kernel, Linear, as_kernel
 from mercer.solvers import EigenSolution, symmetric_eigenpairs
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, LinearProjection, NeedsTargets
-from mercer.spectral._covariance import narrow, unit_rows
+from mercer.spectral._covariance import in_squared_units, narrow, unit_rows
 
 ROUNDINGS = 100  # of a sum
 FEW_VALUES = 20  # integers with more different values are numbers, not classes
@@ -106,7 +106,7 @@ class SupervisedPCA(NeedsTargets, LinearProjection):
         vectors, values = solution.value, solution.eigenvalues
         self.mean_ = mean * scale
         self.components_ = (vectors if basis is None else basis @ vectors).T
-        self.eigenvalues_ = values * scale**2 * response.unit**2
+        self.eigenvalues_ = in_squared_units(values, scale, response.unit)
         self.p_values_ = self._shuffled(table, response, values)
         self._accept(solution)
         return self

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._array import LARGEST
-from mercer._floats import EPS, TINY
+from mercer._floats import EPS, LARGEST, TINY
 from mercer._words import count, short_number
 from mercer.tables import moments, numerals
 from mercer.tables.columns import Column, as_numbers, as_seconds

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss
 from sklearn.preprocessing import scale
 
@@ -91,3 +92,12 @@ def test_a_solve_that_runs_out_of_time_leaves_some_for_the_probabilities(monkeyp
 def test_without_any_held_out_value_a_probability_is_the_logistic_function():
     values, sign = np.full(6, np.nan), np.array([1.0, -1.0] * 3)
     assert fit_slopes(values, sign, np.ones(6)).tolist() == [1.0, 1.0]
+
+
+def test_probabilities_of_a_machine_that_was_fitted_without_them():
+    """The parameter came after the fit: nothing is known of probabilities yet."""
+    X = np.array([[-1.0], [-0.5], [0.5], [1.0]])
+    model = SVC().fit(X, [0, 0, 1, 1]).set_params(probability=True)
+    for method in (model.predict_proba, model.predict_log_proba):
+        with pytest.raises(NotFittedError, match="not fitted with probability=True: fit it again"):
+            method(X)

@@ -241,12 +241,11 @@ def test_large_sparse_samples_are_trained_as_dense_ones():
     np.testing.assert_allclose(batches.fit(X, y).predict_proba(sp.csc_array(X)), wanted, atol=1e-3)
 
 
-def test_single_precision_comes_back():
+def test_probabilities_have_the_precision_of_the_rows_and_targets_do_not():
     X, y = rings(60)
     single = X.astype(np.float32)
-    assert MLPRegressor(5, activation="tanh", random_state=0).fit(single, single[:, 0]).predict(
-        single
-    ).dtype == np.float32  # fmt: skip
+    regressor = MLPRegressor(5, activation="tanh", random_state=0).fit(single, single[:, 0])
+    assert regressor.predict(single).dtype == np.float64
     model = MLPClassifier(5, activation="tanh", random_state=0, max_epochs=1000).fit(single, y)
     assert model.predict_proba(single).dtype == np.float32
 
