@@ -15,6 +15,7 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -228,6 +229,17 @@ def class_codes(
         label = classes.tolist()[int(totals.argmin())]
         raise ValueError(f"class {label!r} has only weights of zero")
     return classes, codes
+
+
+def class_factors(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Return the factor of each class; for "balanced" a weight of 2 is two rows, 0 is none."""
+    if class_weight != "balanced":
+        return compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    totals = np.bincount(codes, weight, len(classes))
+    # a class without weight gets no factor: that it has none is for others to refuse
+    return totals.sum() / (len(totals) * np.where(totals > 0, totals, totals.sum()))
 
 
 WEIGHTED = " in rows of positive weight"
