@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -31,9 +32,23 @@ from mercer._named_parts import NamedParts
 from mercer._sklearn import _check_sample_weight
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
-from mercer.result import Solution
+from mercer.result import Solution, Status
 
 FLOATS = [np.float64, np.float32]
+
+
+# what predictions and new coordinates are made of
+LEARNED = (
+    *("coef_", "intercept_", "dual_coef_", "components_", "mixing_", "mean_", "means_"),
+    *("embedding_", "directions_", "x_weights_", "y_weights_", "eigenvectors_", "loadings_"),
+)
+
+
+def _is_finite(values: Any) -> bool:
+    """Tell whether all numbers are finite; what is no array of numbers is."""
+    if not isinstance(values, (np.ndarray, float)):
+        return True
+    return bool(np.isfinite(values).all())
 
 
 def _predicts(estimator: Any) -> bool:
@@ -84,7 +99,11 @@ class ProvedEstimator(Reporting, NamedParts):
         return "" if certificate is None else folded_proof(certificate)
 
     def _accept(self, solution: Solution) -> None:
-        """Keep the proof; warn if it does not hold."""
+        """Keep the proof; warn if it does not hold. A model of infinite numbers is not proved."""
+        unusable = [name for name in LEARNED if not _is_finite(vars(self).get(name))]
+        if unusable and solution.certificate.ok:
+            proof = replace(solution.certificate, value=np.nan)
+            solution = replace(solution, certificate=proof, status=Status.INACCURATE)
         self.certificate_ = solution.certificate
         self.status_ = solution.status.name.lower()
         if not solution.status.ok:
@@ -152,7 +171,7 @@ class KernelEstimator(ProvedEstimator):
         sample = kernel.sample(X)
         weight = check_weights(sample_weight, len(sample))
         self.kernel_ = kernel.bind(sample, weight)
-        self.kernel_.check_pair(sample, sample)
+        self.kernel_.check_training(sample)
         return sample, y, weight
 
     def _given_kernel(self) -> Kernel:

@@ -21,7 +21,7 @@ def fit(estimator: Any, table: Table) -> Case | None:
     options = {}
     if "sample_weight" in signature(model.fit).parameters:
         options["sample_weight"] = table.weight
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             model.fit(table.X, y, **options)

@@ -13,7 +13,7 @@ from mercer import (
     LinearSVC,
     OneClassSVM,
 )
-from mercer.kernels import RBF, Exponential, Laplacian, Linear, Polynomial
+from mercer.kernels import RBF, Exponential, Laplacian, Polynomial
 from tests.cases import ESTIMATORS
 
 VARIANTS = [
@@ -25,7 +25,6 @@ VARIANTS = [
     SVC(Polynomial(degree=3), multiclass="ovr"),
     SVC(class_weight="balanced", lam=0.1),
     SVC(Laplacian(), C=1e-3, class_weight="balanced"),
-    SVC(Linear().normalized(), C=10.0),
     SVR("linear", C=10.0),
     SVR(Exponential(), C=1e3, epsilon=0.0),
     OneClassSVM("linear", nu=0.1),
