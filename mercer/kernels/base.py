@@ -116,11 +116,8 @@ class Kernel(ParameterValue):
     def check_training(self, X: Sample) -> None:
         """Raise if a sample cannot be one to learn from."""
         self.check_pair(X, X)
-        for leaf in self.leaves():
-            leaf.check_alone(X)
-
-    def check_alone(self, X: Sample) -> None:
-        """Raise if the values of a leaf among the rows are no kernel's; most cannot fail."""
+        for part in self.parts():
+            part.check_training(X)
 
     def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """Return this kernel with checked parameters and data-dependent ones made concrete.

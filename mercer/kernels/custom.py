@@ -219,7 +219,8 @@ class Precomputed(Kernel):
         if sp.issparse(Y.data):
             raise TypeError("a precomputed matrix must be dense; got a sparse one")
 
-    def check_alone(self, X: Sample) -> None:
+    def check_training(self, X: Sample) -> None:
+        self.check_pair(X, X)
         X.summary("symmetry", _require_symmetric)  # once, however often the sample is used
 
     @property
