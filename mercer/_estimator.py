@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -43,10 +45,24 @@ from mercer._state import (
 )
 from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
-from mercer.result import Certificate, Solution
+from mercer.result import Certificate, Solution, Status
 
 FLOATS = [np.float64, np.float32]
 GIVEN = "points of a given matrix"
+
+
+# what predictions and new coordinates are made of
+LEARNED = (
+    *("coef_", "intercept_", "dual_coef_", "components_", "mixing_", "mean_", "means_"),
+    *("embedding_", "directions_", "x_weights_", "y_weights_", "eigenvectors_", "loadings_"),
+)
+
+
+def _is_finite(values: Any) -> bool:
+    """Tell whether all numbers are finite; what is no array of numbers is."""
+    if not isinstance(values, (np.ndarray, float)):
+        return True
+    return bool(np.isfinite(values).all())
 
 
 def _predicts(estimator: Any) -> bool:
@@ -128,7 +144,11 @@ class ProvedEstimator(Reporting, NamedParts):
         return "" if certificate is None else folded_proof(certificate)
 
     def _accept(self, solution: Solution) -> None:
-        """Keep the proof; warn if it does not hold."""
+        """Keep the proof; warn if it does not hold. A model of infinite numbers is not proved."""
+        unusable = [name for name in LEARNED if not _is_finite(vars(self).get(name))]
+        if unusable and solution.certificate.ok:
+            proof = replace(solution.certificate, value=np.nan)
+            solution = replace(solution, certificate=proof, status=Status.INACCURATE)
         self.certificate_ = solution.certificate
         self.status_ = solution.status.name.lower()
         if not solution.status.ok:
@@ -228,7 +248,7 @@ class KernelEstimator(ProvedEstimator):
         sample = kernel.sample(X)
         weight = check_weights(sample_weight, len(sample))
         self.kernel_ = kernel.bind(sample, weight)
-        self.kernel_.check_pair(sample, sample)
+        self.kernel_.check_training(sample)
         return sample, y, weight
 
     def _given_kernel(self) -> Kernel:
@@ -312,6 +332,17 @@ def class_codes(
         label = classes.tolist()[int(totals.argmin())]
         raise ValueError(f"class {label!r} has only weights of zero")
     return classes, codes
+
+
+def class_factors(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Return the factor of each class; for "balanced" a weight of 2 is two rows, 0 is none."""
+    if class_weight != "balanced":
+        return compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    totals = np.bincount(codes, weight, len(classes))
+    # a class without weight gets no factor: that it has none is for others to refuse
+    return totals.sum() / (len(totals) * np.where(totals > 0, totals, totals.sum()))
 
 
 WEIGHTED = " in rows of positive weight"

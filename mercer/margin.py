@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._compiled import compiled
-from mercer._floats import TINY
+from mercer._compiled import compiled, compiled_part
+from mercer._floats import EPS, TINY
+
+ROUNDINGS_OF_SUM = 16  # of a sum of coefficients, each by as much as float64 can tell apart
 
 
 class MarginProblem(NamedTuple):
@@ -42,7 +44,12 @@ class MarginProblem(NamedTuple):
         return free & (beta != 0)
 
     def offset(self, beta: np.ndarray, e: np.ndarray) -> tuple[float, float]:
-        """Return b and the violation of the worst pair of points."""
+        """Return b and the violation of the worst pair of points.
+
+        b is the mean over the free points, and without any the middle of what the others allow.
+        A coefficient that is nearer to 0 or to a bound than the rounding of the sum of all bounds
+        counts as there: else the last digit of a sum would choose the free point, and with it b.
+        """
         return _offset(beta, e, self.lo, self.hi, self.eps)
 
     def figures(self, beta: np.ndarray, e: np.ndarray, b: float) -> Figures:
@@ -50,13 +57,18 @@ class MarginProblem(NamedTuple):
         return Figures(*_figures(beta, e, self.z, self.lo, self.hi, self.eps, b))
 
     def objectives(self, f: Figures, b: float) -> tuple[float, float, float, float]:
-        """Return the primal and dual values, their gap, and the gap relative to them."""
+        """Return the primal and dual values, their gap, and the gap relative to them.
+
+        Σβ that is off by s bounds the least value only up to s times what b may be off by.
+        """
         dual = f.linear - 0.5 * f.squared_norm
+        imbalance = abs(f.total - self.total) * f.spread
         if np.isinf(f.loss):  # no slack is allowed: scale f until there is none
             primal = 0.5 * f.squared_norm / max(1.0 - f.slack, 1e-100) ** 2
-            gap = max(primal - dual, 0.0)
+            gap = max(primal - dual, 0.0) + imbalance
         else:
-            primal, gap = 0.5 * f.squared_norm + f.loss + b * self.total, max(f.gap, 0.0)
+            primal = 0.5 * f.squared_norm + f.loss + b * self.total
+            gap = max(f.gap, 0.0) + imbalance
         return primal, dual, gap, gap / max(abs(primal), abs(dual), TINY)
 
     def relative_gap(self, beta: np.ndarray, e: np.ndarray) -> float:
@@ -80,6 +92,7 @@ class Figures(NamedTuple):
     loss: float  # Σ bound · slack
     slack: float  # the largest slack
     gap: float  # Σ [loss + ε|β| − βr], every term ≥ 0
+    spread: float  # of the residuals: how far b may be from another one
     box: float
     zero: float
     free: float
@@ -88,21 +101,41 @@ class Figures(NamedTuple):
     n_bounded: int
 
 
+@compiled_part()
+def _rounding_of_sum(lo, hi):
+    """Return what rounding leaves in a sum of coefficients: they may reach their bounds."""
+    size = 0.0
+    for k in range(len(lo)):
+        if np.isfinite(hi[k] - lo[k]):
+            size += hi[k] - lo[k]
+    return ROUNDINGS_OF_SUM * EPS * size
+
+
+@compiled_part()
+def _limits_of_offset(beta, e, lo, hi, eps, near):
+    """Return the range of b that the points allow, and the sum and number of the free ones."""
+    high, low, total, count = -np.inf, np.inf, 0.0, 0
+    for k in range(len(beta)):
+        up = -eps if beta[k] >= -near else eps
+        down = -eps if beta[k] > near else eps
+        if beta[k] < hi[k] - near:
+            high = max(high, e[k] + up)
+        if beta[k] > lo[k] + near:
+            low = min(low, e[k] + down)
+        if lo[k] + near < beta[k] < hi[k] - near and abs(beta[k]) > near:
+            total += e[k] + up
+            count += 1
+    return high, low, total, count
+
+
 @compiled()
 def _offset(beta, e, lo, hi, eps):
     """Return the mean of e ∓ ε over free points, else the middle, and the worst violation."""
-    high, low, total, count = -np.inf, np.inf, 0.0, 0
-    for k in range(len(beta)):
-        up = -eps if beta[k] >= 0 else eps
-        down = -eps if beta[k] > 0 else eps
-        if beta[k] < hi[k]:
-            high = max(high, e[k] + up)
-        if beta[k] > lo[k]:
-            low = min(low, e[k] + down)
-        if lo[k] < beta[k] < hi[k] and beta[k] != 0:
-            total += e[k] + up
-            count += 1
+    high, low, total, count = _limits_of_offset(beta, e, lo, hi, eps, 0.0)
     violation = max(high - low, 0.0) if high > -np.inf and low < np.inf else 0.0
+    near = _limits_of_offset(beta, e, lo, hi, eps, _rounding_of_sum(lo, hi))
+    if near[3] > 0 or (near[0] > -np.inf and near[1] < np.inf):
+        high, low, total, count = near
     if count > 0:
         return total / count, violation
     if high == -np.inf or low == np.inf:
@@ -114,10 +147,12 @@ def _offset(beta, e, lo, hi, eps):
 def _figures(beta, e, z, lo, hi, eps, b):
     norm2, linear, total, losses, worst, gap = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     box, zero, free, bounded, n_free, n_bounded = 0.0, 0.0, 0.0, 0.0, 0, 0
+    high, low = -np.inf, np.inf
     for k in range(len(beta)):
         v, r = beta[k], e[k] - b
         slack = max(r - eps if hi[k] > 0 else 0.0, -r - eps if lo[k] < 0 else 0.0, 0.0)
         loss = slack * (hi[k] if r > 0 else -lo[k]) if slack > 0 else 0.0
+        high, low = max(high, e[k]), min(low, e[k])
         norm2 += v * (z[k] - e[k])
         linear += v * z[k] - eps * abs(v)
         total += v
@@ -137,5 +172,6 @@ def _figures(beta, e, z, lo, hi, eps, b):
             free = max(free, abs(r - (eps if v > 0 else -eps)))
             n_free += 1
     return (
-        norm2, linear, total, losses, worst, gap, box, zero, free, bounded, n_free, n_bounded,
+        norm2, linear, total, losses, worst, gap, high - low,
+        box, zero, free, bounded, n_free, n_bounded,
     )  # fmt: skip

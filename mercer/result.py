@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -95,8 +96,10 @@ class Status(Enum):
 class Certificate(Shown):
     """A proof of a fit, recomputed from the returned value.
 
-    It holds plain Python values only. Where the value or the tolerance is NaN nothing is proved.
-    The parts are also attributes: ``certificate.residual`` is ``certificate.parts["residual"]``.
+    It holds plain Python values only. Where a figure is NaN (the value, the tolerance, or any part,
+    such as the gap of one of several problems) something was not solved, and nothing is proved:
+    the value is then NaN, whoever makes the certificate. The parts are also attributes:
+    ``certificate.residual`` is ``certificate.parts["residual"]``.
 
     Parameters
     ----------
@@ -128,14 +131,17 @@ class Certificate(Shown):
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", float(self.value))
+        parts = _plain(self.parts)
+        # max() passes over a NaN too easily for every maker of a proof to look for it
+        value = math.nan if _holds_nan(parts) else float(self.value)
+        object.__setattr__(self, "value", value)
         object.__setattr__(self, "tolerance", float(self.tolerance))
-        object.__setattr__(self, "parts", _plain(self.parts))
+        object.__setattr__(self, "parts", parts)
 
     @property
     def ok(self) -> bool:
-        """Whether the value is within the tolerance (NaN is not)."""
-        return bool(self.value <= self.tolerance)
+        """Whether the value is within the tolerance (NaN is not, and infinity is no tolerance)."""
+        return bool(self.value <= self.tolerance < math.inf)
 
     def __getattr__(self, name: str) -> Any:
         parts = self.__dict__.get("parts", {})
@@ -225,6 +231,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return value
+
+
+def _holds_nan(part: Any) -> bool:
+    """Tell whether a plain value, or one inside it, is NaN."""
+    if isinstance(part, dict):
+        return any(map(_holds_nan, part.values()))
+    if isinstance(part, (list, tuple)):
+        return any(map(_holds_nan, part))
+    return part != part
 
 
 def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[Row]:

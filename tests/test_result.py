@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -54,6 +54,36 @@ def test_a_certificate_is_ok_up_to_its_tolerance():
 def test_not_a_number_proves_nothing(value):
     assert not Certificate("x", value, 1.0).ok
     assert not Certificate("x", value, np.nan).ok
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"gap": np.nan},
+        {"kkt": {"pair": 0.0, "sum": np.float64(np.nan)}},
+        {"problems": [{"value": 0.0}, {"value": np.nan}]},
+        {"steps": np.array([0.0, np.nan])},
+        {"pair": (0.0, float("nan"))},
+    ],
+    ids=repr,
+)
+def test_a_part_that_was_not_solved_leaves_the_whole_unproved(parts):
+    """However the value came about, by max() for example, which passes over NaN."""
+    proof = Certificate("x", 0.0, 1.0, parts=parts)
+    assert np.isnan(proof.value)
+    assert not proof.ok
+    assert not pickle.loads(pickle.dumps(proof)).ok
+    assert not replace(PROOF, parts=parts).ok
+
+
+def test_infinity_is_no_tolerance():
+    assert not Certificate("x", 0.0, np.inf).ok
+    assert not Certificate("x", np.inf, np.inf).ok
+
+
+def test_parts_may_be_infinite():
+    """A bound that says nothing is no failure."""
+    assert Certificate("x", 0.0, 1.0, parts={"bound": np.inf, "note": "none", "seed": None}).ok
 
 
 def test_the_parts_are_attributes():

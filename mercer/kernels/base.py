@@ -113,6 +113,12 @@ class Kernel(ParameterValue):
         for part in self.parts():
             part.check_pair(X, Y)
 
+    def check_training(self, X: Sample) -> None:
+        """Raise if a sample cannot be one to learn from."""
+        self.check_pair(X, X)
+        for part in self.parts():
+            part.check_training(X)
+
     def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         """Return this kernel with checked parameters and data-dependent ones made concrete.
 

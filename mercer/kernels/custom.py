@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import as_table, count_rows
+from mercer._array import as_table, count_rows, ranges
 from mercer._sklearn import StrOptions
 from mercer.kernels.base import INDEFINITE, PSD, UNKNOWN, Kernel, Unary
 from mercer.kernels.sample import Pair, Sample, inner, squared_norms
+
+ASYMMETRY = {4: 1e-4, 8: 1e-7}  # relative, by bytes of a number: what is more is not rounding
+COMPARED = 2**20  # values that are compared with their mirror images at once
 
 
 def _objects(data: Any) -> Any:
@@ -179,6 +182,24 @@ class RankOne(FromFeatureMap):
         return features
 
 
+def _require_symmetric(K: np.ndarray) -> None:
+    """Raise if a matrix differs from its transpose by more than its rounding."""
+    n, worst, place = len(K), -1.0, (0, 0)
+    for rows in ranges(n, max(1, COMPARED // max(n, 1))):
+        apart = np.abs(K[rows] - K[:, rows].T)
+        row, column = divmod(int(apart.argmax()), n)
+        if apart[row, column] > worst:
+            worst, place = float(apart[row, column]), (rows.start + row, column)
+    i, j = place
+    size = float(max(K.max(initial=0.0), -K.min(initial=0.0)))
+    if worst > ASYMMETRY[K.dtype.itemsize] * size:
+        raise ValueError(
+            f"a precomputed training matrix must be symmetric; got K[{i}, {j}] = {K[i, j]:.6g} "
+            f"and K[{j}, {i}] = {K[j, i]:.6g}, which differ most: correct the kernel, or fit to "
+            f"(K + K.T) / 2 if the difference means nothing"
+        )
+
+
 class Precomputed(Kernel):
     """A kernel that is given as its matrix: rows are points, columns the training points.
 
@@ -200,6 +221,10 @@ class Precomputed(Kernel):
             )
         if sp.issparse(Y.data):
             raise TypeError("a precomputed matrix must be dense; got a sparse one")
+
+    def check_training(self, X: Sample) -> None:
+        self.check_pair(X, X)
+        X.summary("symmetry", _require_symmetric)  # once, however often the sample is used
 
     @property
     def symmetric(self) -> bool:

@@ -287,7 +287,8 @@ def all_targets(solutions: list[Solution]) -> Solution:
     if len(solutions) > 1:
         each = {str(i): s.certificate.parts for i, s in enumerate(solutions)}
         parts = {**proof.parts, "problems": each}
-        proof = Certificate(proof.kind, proof.value, proof.tolerance, proof.about, parts)
+        value = np.max([s.certificate.value for s in solutions])  # NaN if one of them is
+        proof = Certificate(proof.kind, value, proof.tolerance, proof.about, parts)
     coef = np.column_stack([s.value for s in solutions])
     offset = np.array([s.intercept for s in solutions])
     return Solution(coef, worst.status, proof, offset)

@@ -9,11 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import check_weights, class_codes
-from mercer._floats import TINY
+from mercer._estimator import check_weights, class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
 from mercer._state import Attribute, Floats, Instance, Integers, Labels, Maybe, one_more, per_class
@@ -172,7 +170,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         """Find the classes; return the number of each label's class, and all weights."""
         self.classes_, codes = class_codes(y)
         if self.class_weight is not None:
-            weight = weight * self._class_factors(y, codes, weight)[codes]
+            weight = weight * class_factors(self.class_weight, self.classes_, codes, weight)[codes]
         found = np.flatnonzero(np.bincount(codes, weight) > 0)
         if len(found) < len(self.classes_):
             raise ValueError(
@@ -180,13 +178,6 @@ class LogisticRegression(ClassifierMixin, LinearModel):
                 f"{len(found)} class(es) with one: {self.classes_[found].tolist()}"
             )
         return codes, weight
-
-    def _class_factors(self, y: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the factor of each class; a weight of 2 counts as two rows in "balanced"."""
-        if self.class_weight == "balanced":
-            totals = np.bincount(codes, weight, len(self.classes_))
-            return weight.sum() / (len(totals) * np.maximum(totals, TINY))
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
 
     def _likelihood(self, codes: np.ndarray, weight: np.ndarray) -> Likelihood:
         if len(self.classes_) == 2:

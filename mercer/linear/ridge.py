@@ -109,7 +109,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
             self.lams_, self.lam_ = self._given(), float(self.lam)
             if isinstance(design, DenseDesign):
                 self._held = design.apart_from(X, y)
-        self._keep(design, solution.value)
+        self._keep(design, solution.value * _beyond_huge(self.lam_, design))
         return solution
 
     def _one(self, design: DenseDesign) -> Solution | None:
@@ -191,6 +191,12 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         if isinstance(self.lam, Real):
             return np.array([float(self.lam)])
         return check_lams(self.lam, "lam")
+
+
+def _beyond_huge(lam: float, design: Any) -> float:
+    """Return what is left of w, which is XᵀY / λ there, for a λ that `_inner` has cut."""
+    wanted = lam / design.share / design.unit
+    return min(1.0, HUGE_LAM * design.unit / wanted) if wanted > 0.0 else 1.0
 
 
 def _inner(lam: Any, design: Any) -> np.ndarray:

@@ -8,10 +8,9 @@ from itertools import combinations, groupby, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
 from mercer._array import n_threads, run_tiles
-from mercer._estimator import class_codes
+from mercer._estimator import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._state import Attribute, Either, Floats, Integers, Labels, per_class, per_pair
 from mercer.gram import Gram, PairBlocks
@@ -82,7 +81,7 @@ class MarginClassifier(MarginEstimator):
         """Return the bound of each point's coefficient: C, or 1/(2nλ), times its weights."""
         share = weight
         if self.class_weight is not None:
-            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            factors = class_factors(self.class_weight, self.classes_, codes, weight)
             share = weight * factors[codes]
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * weight.sum())
         bounds = C * share if np.isfinite(C) else np.where(weight > 0, C, 0.0)
@@ -127,7 +126,8 @@ class MarginClassifier(MarginEstimator):
             if solution.status is Status.NOT_SEPARABLE:
                 raise ValueError(
                     f"C=inf asks for a hard margin, but the classes cannot be separated with "
-                    f"{self.kernel_!r} ({self._name(plus, minus)}): choose a finite C"
+                    f"{self.kernel_!r} ({self._name(plus, minus)}), or by so little that rounding "
+                    f"hides it: choose a finite C"
                 )
             solutions[number] = solution
 

@@ -8,11 +8,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
-from mercer._estimator import KeptRows, class_codes
+from mercer._estimator import KeptRows, class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Shape
@@ -200,8 +199,7 @@ def weighted_classes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the classes, the number of each label's class, and weights times the classes'."""
     classes, codes = class_codes(y)
-    factors = compute_class_weight(class_weight, classes=classes, y=y)
-    return classes, codes, weight * factors[codes]
+    return classes, codes, weight * class_factors(class_weight, classes, codes, weight)[codes]
 
 
 def require_weights(classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:

@@ -54,7 +54,7 @@ class Kernels:
         """Raise if the rows or the targets as a whole cannot be used."""
         for given in self.given:
             sample = self.sample(given.kernel)
-            given.kernel.check_pair(sample, sample)
+            given.kernel.check_training(sample)
         if self.job.y is not None:
             assert_all_finite(np.asarray(self.job.y), input_name="y")
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._compiled import compiled, compiled_part
+from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.gram import SINGLE_RANGE
@@ -99,6 +100,10 @@ def solve_dense(
     z, lo, hi, eps, total = problem
     hard = bool(np.isinf(hi).any())
     steps, status, violation = start.steps, Status.OPTIMAL, np.inf
+    if hard:  # without bounds a pair that float32 cannot tell apart goes too far to come back
+        matrix = matrix.in_full_precision()
+        if 0.0 < matrix.diagonal.max(initial=0.0) < TINY:  # and these values have no digits
+            status = Status.STALLED
     try:
         while status.ok:
             most = 2**62 if limits.max_iter < 0 else max(0, limits.max_iter - steps)
@@ -110,7 +115,7 @@ def solve_dense(
             if violation <= tol:
                 break
             status = limits.stopped(steps) or Status.OPTIMAL
-            if hard and hulls_meet(beta, z - e, matrix.diagonal):
+            if hard and hulls_meet(beta, matrix.diagonal, matrix.K.__matmul__):
                 status = Status.NOT_SEPARABLE
             elif ended and matrix.rows.dtype != matrix.K.dtype:
                 matrix = matrix.in_full_precision()

@@ -11,6 +11,7 @@ activated. A point that never violates its condition never has its kernel row co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from mercer.result import Status
 from mercer.solvers import _smo_loops as loops
 
 SECONDS_BETWEEN_CHECKS = 0.05  # compiled loops come back this often for Ctrl-C and the clock
-HULLS_MEET = 1e-7  # squared distance of hulls, relative to k(x, x), that counts as none
+HULLS_MEET = 1e-10  # squared distance of hulls, relative to k(x, x), that counts as none
 ALL_ACTIVE = 1000  # so few points are all active from the start
 # relative gain in one go of the loop that is only rounding: errors of many residuals cancel
 NEGLIGIBLE = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 4e-16}
@@ -200,12 +201,17 @@ class _Run:
                 size = max(size, gain)
                 if gain <= NEGLIGIBLE[dtype] * size:
                     self.status = stop = stop or Status.STALLED
-                if self.hard and hulls_meet(beta, p.z[a] - e, diagonal):
+                if self.hard and hulls_meet(beta, diagonal, self._among_active):
                     self.status = stop = Status.NOT_SEPARABLE
         finally:  # Ctrl-C keeps what has been reached
             self._set_beta(beta)
             self.steps += taken
         return taken
+
+    def _among_active(self, delta: np.ndarray) -> np.ndarray:
+        """Return K δ for coefficients of the active points."""
+        used = np.flatnonzero(delta)
+        return combine_rows(self.compact, used, delta[used], np.arange(len(delta)))
 
     def _set_beta(self, beta: np.ndarray) -> None:
         """Store new coefficients of the active points and what they do to the residuals."""
@@ -241,13 +247,21 @@ def _dual_gain(
     return float((new_beta - beta) @ middle - eps * (np.abs(new_beta).sum() - np.abs(beta).sum()))
 
 
-def hulls_meet(beta: np.ndarray, f: np.ndarray, diagonal: np.ndarray) -> bool:
+def hulls_meet(
+    beta: np.ndarray, diagonal: np.ndarray, product: Callable[[np.ndarray], np.ndarray]
+) -> bool:
     """Tell whether β, which grows without bound, shows that the classes' hulls meet.
 
-    2‖Σβφ‖ / Σ|β| is the distance of two points of the hulls.
+    Coefficients of either sign, divided by their sum, are a point of a class's hull; the squared
+    distance of the two is known no better than rounding of k(x, x). What a long run has left in
+    Σβ and in its residuals plays no part: ``product`` returns K times the coefficients.
     """
-    distance2 = 4.0 * float(beta @ f) / max(float(np.abs(beta).sum()) ** 2, 1e-300)
-    return distance2 < HULLS_MEET * float(diagonal.max())
+    sides = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
+    totals = [float(side.sum()) for side in sides]
+    if not all(0.0 < total < np.inf for total in totals):
+        return False
+    delta = sides[0] / totals[0] - sides[1] / totals[1]
+    return float(delta @ product(delta)) <= HULLS_MEET * float(diagonal.max())
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:

@@ -130,7 +130,9 @@ def unit_rows(X: Any) -> tuple[np.ndarray, np.ndarray, float]:
     rows = np.asarray(X, dtype=np.float64) / scale
     mean = rows.mean(axis=0)
     rows -= mean
-    return rows, mean, scale
+    correction = rows.mean(axis=0)  # the mean of rows that are far off is rounded
+    rows -= correction
+    return rows, mean + correction, scale
 
 
 def in_squared_units(values: Any, *units: float) -> np.ndarray:

@@ -138,7 +138,7 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
         kernel = as_kernel(self.kernel if self.kernel_y is None else self.kernel_y)
         sample = _rows_of(kernel, y)
         self.kernel_y_ = kernel.bind(sample)
-        self.kernel_y_.check_pair(sample, sample)
+        self.kernel_y_.check_training(sample)
         return sample
 
     def _variates_x(self, X: Any) -> np.ndarray:

@@ -100,7 +100,9 @@ class _MDS(ScaledEmbedding):
         """
         self.scale_ = max(largest_size(X), TINY)
         self.mean_ = X.mean(axis=0, dtype=np.float64)
-        basis, table = narrow((X - self.mean_) / self.scale_)
+        rows = X - self.mean_
+        rows -= rows.mean(axis=0)  # the mean of rows that are far off is rounded
+        basis, table = narrow(rows / self.scale_)
         axes = principal_axes(table)
         V, values = axes.vectors[:, : self.n_components], axes.sizes[: self.n_components] ** 2
         proof = eigen_residual(table.T @ table, values, V)

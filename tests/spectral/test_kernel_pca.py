@@ -183,8 +183,8 @@ def test_no_more_components_than_the_rank():
     assert KernelPCA(kernel="linear", n_components=10).fit(X).eigenvalues_.shape == (4,)
 
 
-def test_a_matrix_that_is_not_symmetric_is_admitted():
-    with pytest.warns(ConvergenceWarning, match="KernelPCA: the proof misses its tolerance"):
+def test_a_matrix_that_is_not_symmetric_is_refused():
+    with pytest.raises(ValueError, match="must be symmetric; got K"):
         KernelPCA(kernel="precomputed").fit(table(8, 8))
 
 

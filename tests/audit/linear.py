@@ -1,0 +1,194 @@
+"""Linear models: what their equations, gaps and gradients are off by, from w and b alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from tests.audit.claim import SLACK, Case, Claim, audits, rounding
+from tests.audit.exact import EPS, exact, largest, norm
+from tests.audit.margins import class_factors
+
+PROGRAM = 1e-6  # what a linear program in float64 may be off by, relative
+
+
+class Rows(NamedTuple):
+    """The rows that count, about their weighted mean if there is an intercept."""
+
+    X: np.ndarray
+    y: np.ndarray
+    w: np.ndarray
+    mean: np.ndarray
+    r: np.ndarray  # y − Xc − b
+    noise: np.ndarray  # what rounding leaves in each residual
+
+    @property
+    def centered(self) -> np.ndarray:
+        return self.X - self.mean
+
+
+def rows_of(case: Case) -> Rows:
+    """Return rows, weights and residuals."""
+    used, model = case.weight > 0, case.model
+    X, y, w = exact(case.X)[used], exact(case.y)[used], exact(case.weight)[used]
+    mean = (w @ X) / w.sum() if model.fit_intercept else np.zeros(X.shape[1])
+    coef, b = exact(model.coef_), exact(model.intercept_)
+    noise = rounding(np.abs(X) @ np.abs(coef) + np.abs(y) + np.abs(b))
+    return Rows(X, y, w, exact(mean), y - X @ coef - b, noise)
+
+
+@audits("LinearRegression")
+def audit_linear(case: Case) -> Iterator[Claim]:
+    rows, norm_name = rows_of(case), case.model.norm
+    if norm_name == "l2":
+        yield from _right_angles(case, rows)
+    elif norm_name == "l1":
+        yield from _least_by_program(case, rows, 0.0)
+    else:
+        yield from _least_largest(case, rows)
+
+
+def _right_angles(case: Case, rows: Rows) -> Iterator[Claim]:
+    """The residual is at right angles to every column, up to the rounding of its terms."""
+    length = np.sqrt(rows.w @ rows.r**2)
+    blur = np.sqrt(rows.w @ rows.noise**2)
+    for j, column in enumerate(rows.centered.T):
+        size = np.sqrt(rows.w @ column**2)
+        terms = rounding(np.sqrt(rows.w @ rows.X[:, j] ** 2)) * length
+        allowed = SLACK * case.tolerance * size * length + size * blur + terms
+        yield Claim(f"right angle to column {j}", abs((rows.w * rows.r) @ column), allowed)
+    if case.model.fit_intercept:
+        yield Claim("mean residual", abs(rows.w @ rows.r), rows.w @ rows.noise)
+
+
+def _scaled(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and targets of size one, in float64, for a linear program."""
+    A = rows.centered
+    A = A / np.maximum(np.abs(A).max(axis=0), np.finfo(np.longdouble).tiny)
+    return A.astype(np.float64), (rows.y / max(largest(rows.y), 1e-4000)).astype(np.float64)
+
+
+def _least_by_program(case: Case, rows: Rows, a: float) -> Iterator[Claim]:
+    """Σ w max(0, |r| − a) is no larger than what HiGHS finds for the same program."""
+    value = rows.w @ np.maximum(np.abs(rows.r) - exact(a), 0.0)
+    A, y = _scaled(rows)
+    unit, n, free = largest(rows.y), len(y), int(case.model.fit_intercept)
+    w = (rows.w / rows.w.max()).astype(np.float64)
+    columns = np.hstack([A, np.ones((n, free))])
+    eye = np.eye(n)
+    tube = float(exact(a) / unit) if unit > 0 else 0.0
+    found = linprog(
+        np.concatenate([np.zeros(columns.shape[1]), w]),
+        np.vstack([np.hstack([columns, -eye]), np.hstack([-columns, -eye])]),
+        np.concatenate([y + tube, tube - y]),
+        bounds=[(None, None)] * columns.shape[1] + [(0, None)] * n,
+    )
+    if found.status == 0:
+        least = exact(found.fun) * unit * rows.w.max()
+        slack = PROGRAM * unit * rows.w.sum() + rows.w @ rows.noise
+        yield Claim("least sum", value, least * (1 + PROGRAM) + slack)
+
+
+def _least_largest(case: Case, rows: Rows) -> Iterator[Claim]:
+    """max |r| is no larger than what HiGHS finds."""
+    A, y = _scaled(rows)
+    free, n = int(case.model.fit_intercept), len(y)
+    columns, one = np.hstack([A, np.ones((n, free))]), np.ones((n, 1))
+    found = linprog(
+        np.concatenate([np.zeros(columns.shape[1]), [1.0]]),
+        np.vstack([np.hstack([columns, -one]), np.hstack([-columns, -one])]),
+        np.concatenate([y, -y]),
+        bounds=[(None, None)] * columns.shape[1] + [(0, None)],
+    )
+    if found.status == 0:
+        least = exact(found.fun) * largest(rows.y)
+        slack = PROGRAM * largest(rows.y) + rows.noise.max()
+        yield Claim("least largest", largest(rows.r), least * (1 + PROGRAM) + slack)
+
+
+@audits("PenaltyRegression")
+def audit_penalty(case: Case) -> Iterator[Claim]:
+    rows, name = rows_of(case), case.model.penalty
+    if name == "dead_zone":
+        yield from _least_by_program(case, rows, 1.0)
+        return
+    inside = np.abs(rows.r) <= 1.0
+    outside = np.sign(rows.r) if name == "huber" else np.zeros(len(rows.r))
+    u = rows.w * 2 * np.where(inside, rows.r, outside)
+    # on the edge of the bend a rounding of r decides between two slopes
+    unsure = rows.w * np.where(np.abs(np.abs(rows.r) - 1) <= rows.noise, 2.0, 0.0)
+    blur = 2 * rows.w @ rows.noise + unsure.sum()
+    allowed = SLACK * case.tolerance * np.abs(u).sum() + blur
+    for j, column in enumerate(rows.centered.T):
+        size = largest(column) + rounding(largest(rows.X[:, j]))
+        yield Claim(f"gradient of column {j}", abs(u @ column), allowed * size)
+    if case.model.fit_intercept:
+        yield Claim("gradient of the offset", abs(u.sum()), allowed)
+
+
+@audits("Ridge")
+def audit_ridge(case: Case) -> Iterator[Claim]:
+    """Xᵀ W (y − Xc − b) = λ c, relative to Xᵀ W y."""
+    rows, coef = rows_of(case), exact(case.model.coef_)
+    A, wide = rows.centered, np.sqrt(rows.w)[:, None] * rows.X
+    y = rows.y - ((rows.w @ rows.y) / rows.w.sum() if case.model.fit_intercept else 0)
+    residual = A.T @ (rows.w * rows.r) - exact(case.model.lam_) * coef
+    terms = norm(np.abs(A).T @ (rows.w * rows.noise))
+    terms += rounding(norm(wide) * np.sqrt(rows.w @ rows.r**2))
+    allowed = SLACK * case.tolerance * norm(A.T @ (rows.w * y)) + terms
+    yield Claim("normal equations", norm(residual), allowed)
+
+
+@audits("Lasso")
+def audit_lasso(case: Case) -> Iterator[Claim]:
+    """The residual, scaled into the dual, leaves a gap that is small beside the value at w = 0."""
+    rows, coef, lam = rows_of(case), exact(case.model.coef_), exact(case.model.lam)
+    total = rows.w.sum()
+    y = rows.y - ((rows.w @ rows.y) / total if case.model.fit_intercept else 0)
+    primal = (rows.w @ rows.r**2) / (2 * total) + lam * np.abs(coef).sum()
+    # a correlation is known up to the rounding of the residuals
+    blur = np.abs(rows.centered).T @ (rows.w * rows.noise)
+    steepest = np.maximum(np.abs(rows.centered.T @ (rows.w * rows.r)) - blur, 0).max() / total
+    theta = rows.r * (min(1, lam / steepest) if steepest > 0 else 1)
+    dual = (rows.w @ (y * theta)) / total - (rows.w @ theta**2) / (2 * total)
+    start = (rows.w @ y**2) / (2 * total)
+    terms = (rows.w @ (rows.noise * (np.abs(rows.r) + np.abs(y) + rows.noise))) / total
+    terms += lam * rounding(np.abs(coef).sum())
+    yield Claim("gap", primal - dual, SLACK * case.tolerance * start + 4 * terms)
+
+
+@audits("LogisticRegression")
+def audit_logistic(case: Case) -> Iterator[Claim]:
+    """The gradient of the penalised likelihood is small beside that at 0, column by column."""
+    model, y = case.model, np.asarray(case.y)
+    w = exact(case.weight) * class_factors(model, y, case.weight)
+    used = w > 0
+    X, y, w = exact(case.X)[used], y[used], w[used]
+    coef, b = exact(model.coef_), exact(model.intercept_)
+    G = X @ coef.T + b
+    if len(model.classes_) == 2:
+        sign = np.where(y == model.classes_[1], 1, -1)[:, None]
+        U = w[:, None] * -sign / (1 + np.exp(np.clip(sign * G, -11000, 11000)))
+        bend = w[:, None] * 0.25
+        first = norm(w / 2)
+    else:
+        P = np.exp(G - G.max(axis=1, keepdims=True))
+        hit = y[:, None] == model.classes_[None, :]
+        U = w[:, None] * (P / P.sum(axis=1, keepdims=True) - hit)
+        bend, first = w[:, None] * 0.5, norm(w[:, None] * (1 / exact(len(hit[0])) - hit))
+    noise = bend * rounding(np.abs(X) @ np.abs(coef).T + np.abs(b)) + 4 * EPS * np.abs(U)
+    mean = (w @ X) / w.sum() if model.fit_intercept else np.zeros(X.shape[1])
+    A = X - mean
+    gradient = A.T @ U + exact(model.lam) * coef.T
+    for j in range(X.shape[1]):
+        blur = largest(np.abs(A[:, j]) @ noise) + rounding(largest(X[:, j])) * np.abs(U).sum()
+        blur += rounding(exact(model.lam) * largest(coef[:, j]))
+        size = norm(A[:, j]) + np.sqrt(exact(model.lam))
+        allowed = 4 * SLACK * case.tolerance * first * size + blur
+        yield Claim(f"gradient of column {j}", largest(gradient[j]), allowed)
+    if model.fit_intercept:
+        allowed = 4 * SLACK * case.tolerance * first * np.sqrt(exact(len(X))) + noise.sum()
+        yield Claim("gradient of the offset", largest(U.sum(axis=0)), allowed)

@@ -1,0 +1,246 @@
+"""Projections and embeddings: eigenvalue equations, orthogonality and whiteness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+from tests.audit.claim import SLACK, Case, Claim, audits, rounding
+from tests.audit.exact import exact, kernel_matrix, largest, norm, squared_distances
+
+LEAST = exact(np.finfo(np.float64).tiny)  # an eigenvalue below this has lost its digits
+
+
+def eigen_claims(
+    A: Any, values: Any, vectors: Any, case: Case, scale: Any = None
+) -> Iterator[Claim]:
+    """A v = λ v and vᵀv' = δ, relative to the largest eigenvalue."""
+    values, V = exact(values), exact(vectors)
+    size = largest(values) if scale is None else exact(scale)
+    allowed = SLACK * case.tolerance * size + rounding(size) + LEAST
+    for k, v in enumerate(V.T):
+        yield Claim(f"eigenpair {k}", norm(A @ v - values[k] * v), allowed)
+    skew = largest(V.T @ V - np.eye(V.shape[1]))
+    yield Claim("orthogonality", skew, SLACK * case.tolerance + rounding(1.0))
+
+
+def centered_rows(X: Any) -> np.ndarray:
+    """Return the rows about their mean."""
+    X = exact(X)
+    return X - X.mean(axis=0)
+
+
+def centered_matrix(K: np.ndarray) -> np.ndarray:
+    """Return HKH."""
+    rows = K - K.mean(axis=0)
+    return rows - rows.mean(axis=1, keepdims=True)
+
+
+@audits("PCA")
+def audit_components(case: Case) -> Iterator[Claim]:
+    A, model = centered_rows(case.X), case.model
+    C = A.T @ A / max(len(A) - 1, 1)
+    yield from eigen_claims(C, model.explained_variance_, exact(model.components_).T, case)
+    astray = np.abs(exact(model.mean_) - exact(case.X).mean(axis=0))
+    yield Claim("mean", (astray - rounding(np.abs(exact(case.X)).max(axis=0))).max(), 0.0)
+
+
+@audits("KernelPCA")
+def audit_kernel_components(case: Case) -> Iterator[Claim]:
+    K = centered_matrix(kernel_matrix(case.model.kernel_, case.X, case.X))
+    yield from eigen_claims(K, case.model.eigenvalues_, case.model.eigenvectors_, case)
+
+
+@audits("KernelPCAMap")
+def audit_kernel_map(case: Case) -> Iterator[Claim]:
+    K = kernel_matrix(case.model.kernel_, case.X, case.X)
+    yield from eigen_claims(K, case.model.eigenvalues_, case.model.eigenvectors_, case)
+
+
+# ---------------------------------------------------------------- coordinates from distances
+def _coordinate_claims(halves: np.ndarray, case: Case) -> Iterator[Claim]:
+    """B z = λ z for the coordinates z = √λ v, with B = −½HD²H."""
+    B, Z = centered_matrix(halves), exact(case.model.embedding_)
+    values = exact(case.model.eigenvalues_)
+    if not len(values) or values.max() <= LEAST:
+        return
+    for k, z in enumerate(Z.T):
+        allowed = SLACK * case.tolerance * values.max() + rounding(values.max())
+        allowed = allowed * np.sqrt(values.max())
+        yield Claim(f"coordinate {k}", norm(B @ z - values[k] * z), allowed)
+
+
+@audits("MDS")
+def audit_scaling(case: Case) -> Iterator[Claim]:
+    D2 = squared_distances(case.X, case.X)
+    if type(case.model.transform_).__name__ == "Logarithm":
+        D2 = np.log1p(D2 / exact(case.model.transform_.a))
+    yield from _coordinate_claims(-0.5 * D2, case)
+
+
+@audits("Isomap")
+def audit_geodesics(case: Case) -> Iterator[Claim]:
+    """Edges have the lengths of the rows' distances; coordinates are those of shortest paths."""
+    model, n = case.model, len(case.X)
+    parts = (model.graph_weights_, model.graph_indices_, model.graph_indptr_)
+    graph = csr_array(parts, shape=(n, n))
+    lengths = np.sqrt(squared_distances(case.X, case.X))
+    rows = np.repeat(np.arange(n), np.diff(model.graph_indptr_))
+    wanted = lengths[rows, model.graph_indices_]
+    error = np.abs(exact(model.graph_weights_) - wanted) - 1e-9 * wanted
+    yield Claim("length of an edge", error.max(initial=0.0), rounding(largest(wanted)))
+    if model.n_graph_components_ == 1:
+        D = exact(shortest_path(graph, directed=False))
+        yield from _coordinate_claims(-0.5 * D**2, case)
+
+
+@audits("LLE", "SpectralEmbedding", "SpectralClustering", "LocalSIR", "SupervisedPCA", "SIR")
+def audit_eigenvalues(case: Case) -> Iterator[Claim]:
+    """Eigenvalues are numbers in order; of a kernel's affinities the equation is checked too."""
+    model = case.model
+    values = exact(model.eigenvalues_)
+    yield Claim("a value that is no number", float(not np.isfinite(values).all()), 0.0)
+    if hasattr(model, "embedding_") and hasattr(model, "kernel_"):
+        yield from _affinity_claims(case)
+    if type(model).__name__ == "LLE":
+        Z = exact(model.embedding_)
+        skew = largest(Z.T @ Z - np.eye(Z.shape[1]))
+        yield Claim("orthogonality", skew, SLACK * case.tolerance + rounding(1.0))
+
+
+def _affinity_claims(case: Case) -> Iterator[Claim]:
+    """Σⱼ W_ij f_j = (1 − μ) d_i f_i for the functions f of the Laplacian, W without diagonal."""
+    model = case.model
+    W = kernel_matrix(model.kernel_, case.X, case.X)
+    np.fill_diagonal(W, 0)
+    degrees, F = W.sum(axis=1), exact(model.embedding_)
+    if type(model).__name__ == "SpectralEmbedding":
+        for k, mu in enumerate(exact(model.eigenvalues_)):
+            f = F[:, k]
+            off = (W @ f - (1 - mu) * degrees * f) / np.sqrt(np.maximum(degrees, 1e-4000))
+            size = norm(np.sqrt(degrees) * f)
+            yield Claim(f"function {k}", norm(off), (SLACK * 2 * case.tolerance + 1e-12) * size)
+
+
+# ---------------------------------------------------------------- whiteness
+def _whiteness(Z: np.ndarray, tolerance: float) -> Iterator[Claim]:
+    """Signals are uncorrelated and of variance one, divided by n or n − 1."""
+    Z = Z - Z.mean(axis=0)
+    S = Z.T @ Z
+    eye = np.eye(len(S))
+    skew = min(largest(S / max(len(Z) - 1, 1) - eye), largest(S / len(Z) - eye))
+    yield Claim("whiteness", skew, SLACK * tolerance + rounding(1.0))
+
+
+def _projected(case: Case) -> np.ndarray:
+    return (exact(case.X) - exact(case.model.mean_)) @ exact(case.model.components_).T
+
+
+@audits("ICA", "KernelICA")
+def audit_sources(case: Case) -> Iterator[Claim]:
+    """The sources are white: the other half of their proof, stationarity, has no outside."""
+    yield from _whiteness(_projected(case), case.tolerance)
+
+
+@audits("Whitening")
+def audit_whitening(case: Case) -> Iterator[Claim]:
+    model = case.model
+    if not model.shrinkage and model.method != "zca":
+        yield from _whiteness(_projected(case), case.tolerance)
+    back = exact(model.components_) @ exact(model.mixing_).T
+    target = back @ back if model.method == "zca" else np.eye(len(back))
+    yield Claim("way back", largest(back - target), SLACK * case.tolerance + rounding(1.0))
+
+
+# ---------------------------------------------------------------- pencils
+@audits("LDA")
+def audit_discriminants(case: Case) -> Iterator[Claim]:
+    """S_b w = λ S_w w; an error of ε where S_w is white is at most ε √S_w,jj in column j."""
+    model, y, X = case.model, np.asarray(case.y), exact(case.X)
+    if model.shrinkage is not None or model.certificate_.parts["outside_range"] > 1e-12:
+        return  # the claim is about the range of S_w alone
+    means = np.array([X[y == c].mean(axis=0) for c in model.classes_])
+    codes = np.searchsorted(model.classes_, y)
+    rest = X - means[codes]
+    Sw = rest.T @ rest / len(X)
+    middle = exact(model.priors_) @ means
+    spread = means - middle
+    Sb = spread.T @ (exact(model.priors_)[:, None] * spread)
+    W, values = exact(model.components_), exact(model.eigenvalues_)
+    sizes = np.sqrt(np.diagonal(Sw))
+    for k, w in enumerate(W):
+        off = np.abs(Sb @ w - values[k] * (Sw @ w))
+        allowed = sizes * largest(values) * SLACK * case.tolerance
+        # the means are kept in float64
+        blur = rounding(np.abs(means).max(axis=0))
+        allowed = allowed + np.abs(spread).max(axis=0) * (blur @ np.abs(w))
+        allowed = allowed + blur * (np.abs(spread).max(axis=0) @ np.abs(w))
+        allowed = allowed + rounding(np.abs(Sb) @ np.abs(w) + np.abs(Sw) @ np.abs(w) * values[k])
+        yield Claim(f"direction {k}", (off - allowed).max(), 0.0)
+
+
+@audits("KernelFDA")
+def audit_kernel_discriminants(case: Case) -> Iterator[Claim]:
+    """The two sides of the equation differ by Σ rᵢφ(xᵢ), whose length is √(rᵀKr / ρ) at most."""
+    model, y, n = case.model, np.asarray(case.y), len(case.y)
+    K = centered_matrix(kernel_matrix(model.kernel_, case.X, case.X))
+    A, rho = exact(model.dual_coef_), exact(model.certificate_.parts["ridge"])
+    Z, values = K @ A, exact(model.eigenvalues_)
+    means = np.array([Z[y == c].mean(axis=0) for c in model.classes_])
+    own = means[np.searchsorted(model.classes_, y)]
+    r = own / n - ((Z - own) / n + rho * A) * values
+    for k in range(len(values)):
+        length = np.sqrt(max(r[:, k] @ K @ r[:, k], 0.0) / rho)
+        yield Claim(f"function {k}", length, 4 * case.tolerance * largest(values))
+
+
+@audits("CCA")
+def audit_correlations(case: Case) -> Iterator[Claim]:
+    """cov(x, b·y) = ρ cov(x, a·x) for every column of either side, in its own unit."""
+    model, sides = case.model, []
+    for rows, weights in ((case.X, model.x_weights_), (case.y, model.y_weights_)):
+        A = centered_rows(np.asarray(rows).reshape(len(case.X), -1))
+        sides.append((A, A @ exact(weights)))
+    for (A, own), (_, other) in (sides, sides[::-1]):
+        size = np.sqrt((A**2).sum(axis=0))
+        for k, rho in enumerate(exact(model.correlations_)):
+            off = np.abs(A.T @ (other[:, k] - rho * own[:, k]))
+            allowed = 4 * case.tolerance * size * norm(own[:, k]) + rounding(size * norm(own[:, k]))
+            yield Claim(f"pair {k}", (off - allowed).max(), 0.0)
+
+
+@audits("KernelCCA")
+def audit_kernel_correlations(case: Case) -> Iterator[Claim]:
+    yield Claim("a correlation above 1", largest(case.model.correlations_), 1 + 1e-8)
+
+
+# ---------------------------------------------------------------- splits
+@audits("RobustPCA")
+def audit_split(case: Case) -> Iterator[Claim]:
+    """L + S = X, and the objective that the proof names is that of L and X − L."""
+    model = case.model
+    A = exact(case.X) - (exact(model.mean_) if model.mean_ is not None else 0)
+    left = norm(A - exact(model.low_rank_) - exact(model.sparse_))
+    allowed = SLACK * 2 * case.tolerance * norm(A) + rounding(norm(exact(case.X)))
+    yield Claim("what is left", left, allowed)
+
+
+@audits("SparsePCA")
+def audit_sparse_components(case: Case) -> Iterator[Claim]:
+    """Another round over U and V gives the same V; its shrunk entries are those of XᵀU."""
+    model, A = case.model, centered_rows(case.X)
+    V, unit = exact(model.loadings_).T, largest(A)
+    V = V[:, np.abs(V).max(axis=0) > 0]
+    if not V.shape[1]:
+        return
+    left, _, right = np.linalg.svd(
+        ((A @ V) / norm(V) / unit).astype(np.float64), full_matrices=False
+    )
+    B = A.T @ exact(left @ right)
+    new = np.sign(B) * np.maximum(np.abs(B) - exact(model.lam), 0)
+    allowed = SLACK * 2 * case.tolerance * norm(V) + rounding(1e3 * norm(V))
+    yield Claim("another round", norm(new - V), allowed)

@@ -1,0 +1,203 @@
+"""No proof is false: what every estimator claims of odd data, recomputed from outside."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
+
+from mercer import (
+    CCA,
+    LDA,
+    MDS,
+    SVC,
+    SVR,
+    KernelKMeans,
+    KernelLogistic,
+    KernelPCA,
+    KernelRidge,
+    OneClassSVM,
+    RandomFourier,
+    Ridge,
+    Whitening,
+)
+from mercer._limits import Limits
+from tests.audit import linear, margins, others, risks, spectral
+from tests.audit.claim import AUDITORS, Case, false_claims
+from tests.audit.fits import audit
+from tests.audit.odd import ODD, plain
+from tests.audit.variants import AUDITED
+
+CHECKERS = [margins, risks, linear, spectral, others]
+UNSOUND = "ignore::sklearn.exceptions.ConvergenceWarning"
+
+
+def test_every_estimator_has_an_auditor():
+    assert {type(estimator).__name__ for estimator in AUDITED} <= set(AUDITORS)
+
+
+@pytest.mark.parametrize("checker", [*CHECKERS], ids=lambda module: module.__name__)
+def test_the_auditor_shares_no_code_with_the_library(checker):
+    tree = ast.parse(Path(checker.__file__).read_text(encoding="utf-8"))
+    modules = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    names = [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
+    assert not [name for name in modules + names if name.startswith("mercer")]
+
+
+# ---------------------------------------------------------------- odd data
+# the usual profile looks at a few tables of each estimator, the thorough one at hundreds
+EXAMPLES = max(2, settings().max_examples // 20)
+
+
+@pytest.mark.parametrize("estimator", AUDITED, ids=repr)
+@settings(max_examples=EXAMPLES)
+@given(st.sampled_from(sorted(ODD)), st.integers(0, 2**31 - 1))
+def test_what_is_called_proved_is_true(estimator, kind, seed):
+    _, false = audit(estimator, ODD[kind](np.random.default_rng(seed)))
+    assert not false
+
+
+# ---------------------------------------------------------------- the auditor itself
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (SVC(), "dual_coef_"),
+        (SVR(), "intercept_"),
+        (OneClassSVM(), "dual_coef_"),
+        (KernelRidge(), "dual_coef_"),
+        (KernelLogistic(), "dual_coef_"),
+        (KernelPCA(), "eigenvalues_"),
+    ],
+    ids=repr,
+)
+def test_an_auditor_sees_a_model_that_was_changed(estimator, name):
+    table = plain(np.random.default_rng(0))
+    y = table.labels if is_classifier(estimator) else table.y
+    model = clone(estimator).fit(table.X, y)
+    case = Case(model, table.X, y, np.ones(len(y)))
+    assert not false_claims(case)
+    setattr(model, name, 1.1 * np.asarray(getattr(model, name)) + 0.02)
+    assert false_claims(case)
+
+
+# ---------------------------------------------------------------- fits that were cut
+def _cut(model, table, y):
+    """Return the false claims of a fit that may be unproved."""
+    model.fit(table.X, y)
+    if not model.certificate_.ok:
+        return []
+    return false_claims(Case(model, table.X, y, np.ones(len(y))))
+
+
+CUT = [
+    SVC(C=100.0),
+    SVC("linear", C=1e3, multiclass="ovr"),
+    SVR(C=100.0, epsilon=0.0),
+    OneClassSVM(),
+    KernelLogistic(lam=1e-4),
+]
+
+
+@pytest.mark.filterwarnings(UNSOUND)
+@pytest.mark.parametrize("time_limit", [0.0, 1e-5, 1e-3])
+@pytest.mark.parametrize("estimator", CUT, ids=repr)
+def test_what_is_proved_out_of_time_is_true(estimator, time_limit):
+    table = plain(np.random.default_rng(1), 200, k=4)
+    y = table.y if isinstance(estimator, (SVR, OneClassSVM)) else table.labels
+    assert not _cut(clone(estimator).set_params(time_limit=time_limit), table, y)
+
+
+@pytest.mark.filterwarnings(UNSOUND)
+@pytest.mark.parametrize("asked", [0, 1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("estimator", CUT, ids=repr)
+def test_what_is_proved_after_an_interrupt_is_true(estimator, asked, monkeypatch):
+    """Ctrl-C at the k-th look at the clock."""
+    looks, stopped = iter(range(10**9)), Limits.stopped
+
+    def interrupting(self, steps=0):
+        if next(looks) == asked:
+            raise KeyboardInterrupt
+        return stopped(self, steps)
+
+    monkeypatch.setattr(Limits, "stopped", interrupting)
+    table = plain(np.random.default_rng(2), 120, k=4)
+    y = table.y if isinstance(estimator, (SVR, OneClassSVM)) else table.labels
+    with suppress(KeyboardInterrupt):  # it may go through: no model, no claim
+        assert not _cut(clone(estimator), table, y)
+
+
+# ---------------------------------------------------------------- matrices that are given
+def _given_matrix(rng, n=30):
+    A = rng.normal(size=(n, 4))
+    return A @ A.T + np.eye(n)
+
+
+PRECOMPUTED = [e for e in AUDITED if "kernel" in e.get_params() and "loss" not in e.get_params()]
+PRECOMPUTED = list({type(e): e for e in PRECOMPUTED if not isinstance(e, RandomFourier)}.values())
+
+
+@pytest.mark.parametrize("estimator", PRECOMPUTED, ids=lambda e: type(e).__name__)
+def test_a_matrix_that_is_not_symmetric_is_refused_with_the_place(estimator):
+    rng = np.random.default_rng(0)
+    K, y = _given_matrix(rng), np.arange(30) % 2
+    K[7, 3] += 0.5
+    model = clone(estimator).set_params(kernel="precomputed")
+    if "kernel_y" in model.get_params():
+        model.set_params(kernel_y="linear")
+    with pytest.raises(ValueError, match=r"symmetric.*K\[(3, 7|7, 3)\].*\(K \+ K\.T\) / 2"):
+        model.fit(K, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_that_is_symmetric_up_to_rounding_is_accepted(dtype):
+    rng = np.random.default_rng(1)
+    K = _given_matrix(rng).astype(dtype)
+    K *= (1 + np.finfo(dtype).eps * rng.integers(-4, 5, K.shape)).astype(dtype)
+    y = np.arange(30) % 2
+    assert SVC("precomputed").fit(K, y).certificate_.ok
+    assert KernelKMeans(2, kernel="precomputed", random_state=0).fit(K).certificate_.ok
+
+
+@pytest.mark.filterwarnings(UNSOUND)
+@pytest.mark.parametrize("seed", range(8))
+def test_an_indefinite_matrix_is_not_called_a_global_optimum(seed):
+    """The pairs whose squared norm is below zero are seen, whichever pair is the worst."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(30) % 3
+    K = _given_matrix(rng) - np.diag(np.where(y == seed % 3, 4.0, 0.0))
+    proof = SVC("precomputed").fit(K, y).certificate_
+    assert not proof.ok or min(p["squared_norm"] for p in proof.problems) >= 0
+
+
+# ---------------------------------------------------------------- numbers beyond float64
+@pytest.mark.filterwarnings(UNSOUND)
+@pytest.mark.parametrize("estimator", [Whitening(), LDA(), CCA()], ids=repr)
+def test_a_model_of_infinite_numbers_is_not_proved(estimator):
+    """What is divided by subnormal columns overflows."""
+    table = plain(np.random.default_rng(0))
+    y = table.labels if is_classifier(estimator) else table.y
+    with np.errstate(all="ignore"):
+        model = clone(estimator).fit(1e-310 * table.X, y)
+    learned = [v for k, v in vars(model).items() if k in ("components_", "x_weights_", "mixing_")]
+    assert not all(np.isfinite(values).all() for values in learned)
+    assert not model.certificate_.ok
+
+
+def test_a_huge_penalty_leaves_what_it_should():
+    """λ is 1 and XᵀX 1e-300: w = Xᵀy / λ, to the last digit but a few."""
+    table = plain(np.random.default_rng(0))
+    X = 1e-150 * table.X
+    model = Ridge(fit_intercept=False).fit(X, table.y)
+    np.testing.assert_allclose(model.coef_, X.T @ table.y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e12])
+def test_rows_that_are_far_off_are_centred_twice(offset):
+    X = offset + plain(np.random.default_rng(0)).X
+    assert np.abs(MDS().fit(X).embedding_.sum(axis=0)).max() < 1e-11

@@ -1,0 +1,47 @@
+"""The estimators under audit: those of the suite, and variants whose proofs are other ones."""
+
+from __future__ import annotations
+
+from mercer import (
+    SVC,
+    SVR,
+    KernelLogistic,
+    KernelMachine,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+    LinearSVC,
+    OneClassSVM,
+)
+from mercer.kernels import RBF, Exponential, Laplacian, Polynomial
+from tests.cases import ESTIMATORS
+
+VARIANTS = [
+    SVC("linear"),
+    SVC("linear", C=1e3),
+    SVC(C=1e4, tol=1e-5),
+    SVC("linear", C=float("inf")),
+    SVC(RBF(gamma=5.0), C=float("inf")),
+    SVC(Polynomial(degree=3), multiclass="ovr"),
+    SVC(class_weight="balanced", lam=0.1),
+    SVC(Laplacian(), C=1e-3, class_weight="balanced"),
+    SVR("linear", C=10.0),
+    SVR(Exponential(), C=1e3, epsilon=0.0),
+    OneClassSVM("linear", nu=0.1),
+    OneClassSVM(Polynomial(degree=2), nu=0.3),
+    LinearSVC(C=100.0, class_weight="balanced", random_state=0),
+    LinearSVC(fit_intercept=False, random_state=0),
+    KernelRidge(lam=1e-8),
+    KernelRidge("linear", lam=1e-3),
+    KernelRidge(Polynomial(degree=3), lam=1e-2),
+    KernelRidgeClassifier("linear", class_weight="balanced"),
+    KernelLogistic("linear", lam=1e-2),
+    KernelLogistic(lam=1e-4, class_weight="balanced", fit_intercept=False),
+    KernelMachine("hinge", kernel="linear", lam=1e-2),
+    KernelMachine("absolute", lam=1e-2),
+    KernelMachine("huber", kernel="linear", lam=1e-3),
+    KernelPCA(kernel="linear"),
+    KernelPCA(3, kernel=Polynomial(degree=2)),
+]
+
+AUDITED = [*ESTIMATORS, *VARIANTS]
