@@ -12,10 +12,11 @@ from typing import Any
 from mercer._limits import Limits
 from mercer._words import count, fixed
 from mercer.cli.errors import MODEL, USAGE, CommandError
-from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line, writable
+from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line
 from mercer.cli.fit import FitOptions, read_rows, suits
 from mercer.cli.learn import Learner
 from mercer.cli.options import chosen, kernel_from_text, seconds
+from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.recipes import EFFORTS
@@ -44,16 +45,16 @@ class CompareOptions:
 def run(options: CompareOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
     saved, data = _sorted(options)
-    page = options.report or Path(f"{data.name.split('.')[0]}.compare.html")
-    report = writable(page, "--report")
+    report = options.report or Path(f"{data.name.split('.')[0]}.compare.html")
+    read = {f"MODEL {path.name}": path for path in saved}
+    check_places({"DATA": data, **read}, {"--report": report})
     take = _saved if saved else _fitted
     models, rows = take(options, saved, data, screen)
     try:
         found = compare(models, rows.X, rows.y, random_state=options.seed)
     except ValueError as error:
         raise CommandError(str(error), MODEL) from None
-    if report is not None:
-        write_text(report, _page(found, rows, [data, *saved], options))
+    write_text(report, _page(found, rows, [data, *saved], options))
     _show(found, screen)
     screen.say("report", f"{report}  (open it in a browser)")
     screen.result(_plain(found) | {"report": str(report)})

@@ -12,8 +12,15 @@ import scipy.sparse as sp
 
 from mercer._words import count
 from mercer.cli.errors import MODEL, USAGE, CommandError
-from mercer.cli.files import predicted, read_model, said_in_one_line, writable, write_frames
+from mercer.cli.files import (
+    check_table_format,
+    predicted,
+    read_model,
+    said_in_one_line,
+    write_frames,
+)
 from mercer.cli.options import chosen
+from mercer.cli.places import check_places
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.screen import Screen
 from mercer.cli.streams import write_data
@@ -36,7 +43,9 @@ class PredictOptions:
 
 def predict(options: PredictOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
-    out = writable(options.out, "--out")
+    out = options.out
+    check_places({"MODEL": options.model, "DATA": options.data}, {"--out": out})
+    check_table_format(out, "--out")
     if out is None and screen.as_json:
         raise CommandError("--json needs --out: both would write to the terminal", USAGE)
     model, manifest = read_model(options.model)

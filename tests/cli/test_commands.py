@@ -53,7 +53,7 @@ def test_rows_that_were_never_seen(mercer, model, tmp_path):
         (("predict", "people.csv", "people.csv"), 4, "not a model file"),
         (("predict", "none.mercer", "people.csv"), 4, "none.mercer"),
         (("predict", "MODEL", "people.csv", "--keep", "idd"), 2, "did you mean 'id'"),
-        (("predict", "MODEL", "people.csv", "--out", "a.xyz"), 3, "a.xyz"),
+        (("predict", "MODEL", "people.csv", "--out", "a.xyz"), 2, "a.xyz"),
         (("predict", "MODEL", "people.csv", "--json"), 2, "--out"),
         (("evaluate", "MODEL", "few.csv"), 3, "risk"),
         (("info", "people.csv"), 4, "not a model file"),

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -264,17 +264,23 @@ def write_table(frame: Any, path: Any) -> Path:
     [(1, 'x'), (2, None)]
     """
     path = Path(path).expanduser()
-    write = _writer(path)
+    write = writer_of(path)
     if not path.parent.is_dir():
         raise DataError(f"there is no folder {str(path.parent)!r}: create it, or write elsewhere")
     if path.exists() and not path.is_file():
         raise DataError(f"{str(path)!r} is not an ordinary file: write elsewhere")
-    with replacing(path) as file, _packed(path, file) as stream:
-        write(_as_polars(frame), stream)
+    table = _as_polars(frame)
+    try:
+        with replacing(path) as file, _packed(file, path) as stream:
+            write(table, stream)
+    except (polars().exceptions.PolarsError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+        raise DataError(f"{str(path)!r} cannot be written ({reason})") from None
     return path
 
 
-def _writer(path: Path) -> Callable[[Any, Any], None]:
+def writer_of(path: Path) -> Callable[[Any, Any], None]:
+    """Return what writes a frame into a file with this ending, or say which endings there are."""
     endings = [ending.lower() for ending in path.suffixes]
     if endings[-1:] == [".gz"] and endings[-2:-1] and endings[-2] in _TEXT:
         return _TEXT[endings[-2]]
@@ -284,9 +290,11 @@ def _writer(path: Path) -> Callable[[Any, Any], None]:
     raise DataError(f"{path.name!r} does not name a format to write: end it with one of {accepted}")
 
 
-def _packed(path: Path, file: Any) -> Any:
-    """Return what packs all that is written to it, if the file is to be packed."""
-    return gzip.open(file, "wb") if path.suffix.lower() == ".gz" else nullcontext(file)
+def _packed(file: BinaryIO, path: Path) -> Any:
+    """Return a file that packs what is written; the same rows give the same bytes at any time."""
+    if path.suffix.lower() != ".gz":
+        return nullcontext(file)
+    return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
 
 
 def _as_polars(frame: Any) -> Any:
