@@ -12,10 +12,11 @@ from typing import Any
 from mercer._limits import Limits
 from mercer._words import count, fixed
 from mercer.cli.errors import MODEL, USAGE, CommandError
+from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line
 from mercer.cli.fit import FitOptions, read_rows, suits
 from mercer.cli.learn import Learner
-from mercer.cli.options import chosen, kernel_from_text, seconds
+from mercer.cli.options import chosen, seconds
 from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered

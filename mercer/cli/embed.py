@@ -14,8 +14,9 @@ import numpy as np
 from mercer._sklearn import _safe_indexing
 from mercer._words import count
 from mercer.cli.errors import USAGE, CommandError
+from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import check_table_format, encoded, read, said_in_one_line
-from mercer.cli.options import chosen, kernel_from_text
+from mercer.cli.options import chosen
 from mercer.cli.places import check_places
 from mercer.cli.screen import Screen
 from mercer.datasets import write_table

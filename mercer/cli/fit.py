@@ -18,10 +18,11 @@ from mercer._words import count, fixed, short
 from mercer.assess.metrics import METRICS
 from mercer.checks import open_leaks
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
+from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import digest, read_with_target, said_in_one_line
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
 from mercer.cli.learn import Learned, Learner
-from mercer.cli.options import budget, chosen, kernel_from_text, seconds
+from mercer.cli.options import budget, chosen, seconds
 from mercer.cli.parts import Parts, SplitOptions, parted, with_order
 from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem, learnable

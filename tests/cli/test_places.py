@@ -83,6 +83,10 @@ def test_the_declarations_are_found():
     }
 
 
+def _named(case: Any) -> str:
+    return getattr(case, "name", case)
+
+
 @pytest.mark.parametrize("how", ["the same", "a way around", "symbolic", "hard"])
 @pytest.mark.parametrize(
     ("name", "written", "other"), PAIRS, ids=lambda one: getattr(one, "name", one)
