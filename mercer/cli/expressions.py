@@ -9,7 +9,7 @@ import ast
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from mercer._words import short
 from mercer.cli.errors import USAGE, CommandError
@@ -63,7 +63,7 @@ def _tree(text: str) -> ast.expr:
 
 def _value(node: ast.expr) -> Operand:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return _bounded(node.value)
+        return _bounded(cast(float, node.value))
     if isinstance(node, ast.Name):
         return _kernel(node.id, [])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:

@@ -18,6 +18,7 @@ from mercer.datasets.files import arff, delimited, json_lines, svmlight, workboo
 from mercer.datasets.files.binary import STREAM, columnar_batches, read_columnar, read_npz
 from mercer.datasets.files.data import Data, DataError, Table, polars, regroup, split
 from mercer.datasets.files.dialect import Dialect, dialect
+from mercer.datasets.files.sizes import DAMAGED
 from mercer.datasets.files.source import Source, as_utf8
 from mercer.datasets.files.workbook import OLD_WORKBOOK
 
@@ -49,7 +50,7 @@ def _at_once(read: Callable[[Source, Dialect], Table]) -> Reader:
     """Return the reader of a format whose batches are cut from the whole file."""
 
     def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
-        yield from regroup([read(source, dialect).rows], rows)
+        yield from regroup([read(source.in_memory(), dialect).rows], rows)
 
     return Reader(read, batches)
 
@@ -135,7 +136,7 @@ def load_file(
     told = dialect(sep, na, decimal, sheet, text)
     source = Source.of(path)
     name = format_of(source, format)
-    return split(READERS[name].read(source, told), target, name, source.path)
+    return split(READERS[name].read(source.in_memory(), told), target, name, source.path)
 
 
 def read_batches(
@@ -206,8 +207,8 @@ def _archive(source: Source) -> str:
     if source.ending in FORMATS["excel"]:
         return "excel"
     try:
-        names = zipfile.ZipFile(io.BytesIO(source.content())).namelist()
-    except zipfile.BadZipFile:
+        names = zipfile.ZipFile(io.BytesIO(source.in_memory().content())).namelist()
+    except DAMAGED:
         return "npz"  # its reader says what is wrong
     if all(name.endswith(".npy") for name in names):
         return "npz"

@@ -10,6 +10,7 @@ from mercer.datasets.files.data import DataError, Table, plain, polars, typed
 from mercer.datasets.files.delimited import values_of
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import SAMPLE_ROWS, clear_names, looks_like_header
+from mercer.datasets.files.sizes import refuse_large_sheets
 from mercer.datasets.files.source import Source
 from mercer.datasets.files.words import lacking, tidy
 
@@ -43,7 +44,9 @@ def _open(source: Source) -> Any:
     polars()  # which holds what it reads
     logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it tells of every empty column
     try:
-        return fastexcel.read_excel(source.content())
+        content = source.content()
+        refuse_large_sheets(content, source.name)
+        return fastexcel.read_excel(content)
     except fastexcel.FastExcelError as error:
         reason = str(error).splitlines()[0]
         raise DataError(
