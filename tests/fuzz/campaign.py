@@ -16,7 +16,7 @@ SLOWEST = 20.0  # seconds that an input may take
 SHOWN = 20  # findings that are printed
 
 
-class SlowError(Exception):
+class SlowError(BaseException):
     """An input took too long."""
 
 

@@ -12,10 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from mercer.datasets.files.data import DataError, Table, numbered, plain, polars, typed
+from mercer.datasets.files.data import (
+    DataError,
+    Table,
+    damage_told,
+    numbered,
+    plain,
+    polars,
+    typed,
+)
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.sizes import (
-    DAMAGED,
     refuse_bytes,
     refuse_columns,
     refuse_large_archive,
@@ -74,15 +81,9 @@ def _scan(source: Source) -> Any:
 
 
 def _try(source: Source, work: Callable[[], Any]) -> Any:
-    pl = polars()
-    try:
+    what = f"{source.name} is damaged or in another format"
+    with damage_told(what, "get it again, or say format=…"):
         return work()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise DataError(
-            f"{source.name} is damaged or in another format ({reason}): get it again, "
-            f"or say format=…"
-        ) from None
 
 
 # ---------------------------------------------------------------- archives of arrays
@@ -107,13 +108,12 @@ def _arrays(source: Source) -> dict[str, np.ndarray]:
         raise DataError(f"{source.name} is not a .npz archive, whatever its ending says")
     content = source.content()
     refuse_large_archive(content, source.name)
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
-            return {m.filename.removesuffix(".npy"): _array(archive, m) for m in members}
-    except (*DAMAGED, ValueError, KeyError, SyntaxError, MemoryError) as error:
-        reason = [*str(error).splitlines(), type(error).__name__][0]
-        raise DataError(f"{source.name} is not a plain .npz archive ({reason})") from None
+    with (
+        damage_told(f"{source.name} is not a plain .npz archive", "save the arrays again"),
+        zipfile.ZipFile(io.BytesIO(content)) as archive,
+    ):
+        members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+        return {m.filename.removesuffix(".npy"): _array(archive, m) for m in members}
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

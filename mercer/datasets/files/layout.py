@@ -165,7 +165,7 @@ def records(lines: Iterable[str], separator: str, quoting: Quoting) -> Iterator[
         for row in rows:
             yield Record(row, rows.line_num)
     except csv.Error as error:
-        raise DataError(f"line {rows.line_num + 1} cannot be read ({error})") from None
+        raise DataError(f"line {rows.line_num} cannot be read ({error})") from None
 
 
 def unquoted(cell: str) -> str:
