@@ -26,4 +26,5 @@ def quantile(values: np.ndarray, share: float | list[float]) -> np.ndarray:
     True
     """
     unit = safe_unit(float(np.abs(values).max(initial=0.0)))
-    return np.quantile(values, share) if unit == 1.0 else np.quantile(values / unit, share) * unit
+    scaled = values if unit == 1.0 else values / unit
+    return np.asarray(np.quantile(scaled, share) * unit)

@@ -224,6 +224,11 @@ def compare(
     time_limit: Annotated[str, typer.Option(help="With --models: when to cut that short.")] = "10m",
     seed: Annotated[int, typer.Option(help="Of the split and the samples.", min=0)] = 0,
     report: ComparisonPage = None,
+    sep: Sep = None,
+    na: Na = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    kind: Kind = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -231,8 +236,9 @@ def compare(
     command = _command("compare")
     names = tuple(name.strip() for name in models.split(",") if name.strip())
     left_out = tuple(ignore or ())
+    reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     given = (tuple(files), names, target, test_size, left_out, effort, time_limit, seed, report)
-    _run(command.run, command.CompareOptions(*given), screen=_screen(quiet, json))
+    _run(command.run, command.CompareOptions(*given, reading), screen=_screen(quiet, json))
 
 
 @app.command(

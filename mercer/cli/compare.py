@@ -41,6 +41,7 @@ class CompareOptions:
     time_limit: str
     seed: int
     report: Path | None
+    reading: ReadOptions = AS_FOUND
 
 
 def run(options: CompareOptions, screen: Screen) -> int:
@@ -75,6 +76,8 @@ def _sorted(options: CompareOptions) -> tuple[list[Path], Path]:
         )
     if len(saved or options.models) < 2:
         raise CommandError("compare needs two models or more", USAGE)
+    if saved and options.reading.kinds:
+        raise CommandError("--kind is for --models: saved models know what columns are", USAGE)
     return saved, tables[0]
 
 
@@ -98,7 +101,7 @@ def _saved(
     target = options.target or next((a["target"] for a in abouts if a.get("target")), None)
     task = next((a["task"] for a in abouts if a.get("task")), "auto")
     with said_in_one_line():
-        reading = _as_all_read(read, abouts, data)
+        reading = _as_all_read(options.reading, read, abouts, data)
     known = read_with_target(data, target, options.ignore, reading)
     decimal = (abouts[0].get("reading") or {}).get("target_decimal")
     rows = as_problem(known, task, decimal)
@@ -115,11 +118,17 @@ def _saved(
 
 
 def _as_all_read(
-    read: Sequence[tuple[Any, Any]], abouts: Sequence[dict[str, Any]], data: Path
+    given: ReadOptions,
+    read: Sequence[tuple[Any, Any]],
+    abouts: Sequence[dict[str, Any]],
+    data: Path,
 ) -> ReadOptions:
-    """Return how the first model's file was read, with the columns that are texts for any model."""
+    """Return how the first model's file was read, with the columns that are texts for any model.
+
+    What was asked for on the command line goes first.
+    """
     found = [
-        remembered(AS_FOUND, about, model, data)
+        remembered(given, about, model, data)
         for (model, _), about in zip(read, abouts, strict=True)
     ]
     texts = dict.fromkeys(name for one in found for name in one.text)
@@ -133,7 +142,12 @@ def _fitted(
     limits = Limits.of(time_limit=seconds(options.time_limit))
     chosen("--effort", options.effort, EFFORTS)
     given = FitOptions(
-        data, options.target, test_size=options.test_size, ignore=options.ignore, seed=options.seed
+        data,
+        options.target,
+        test_size=options.test_size,
+        ignore=options.ignore,
+        seed=options.seed,
+        reading=options.reading,
     )
     parts = read_rows(given, screen)
     if parts.folds is not None:

@@ -217,9 +217,8 @@ def unknown_column(name: str, columns: Sequence[str], path: Path | None = None) 
     where = f" of {str(path)!r}" if path is not None else ""
     among = count(len(columns), "column") + where
     near = listing(nearest(name, columns) or columns[:MOST_NEAREST], "or")
-    return DataError(
-        f"there is no column {short(name, 80)!r} among the {among}: did you mean {near}?"
-    )
+    wanted = short(name, 80)
+    return DataError(f"there is no column {wanted!r} among the {among}: did you mean {near}?")
 
 
 def _instead(name: str, names: Sequence[str]) -> str:
