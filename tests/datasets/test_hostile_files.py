@@ -70,6 +70,18 @@ REFUSED = {
         packed({"X.npy": ROWS, "y.npy": CODES, "classes.npy": npy("()", "<i8", bytes(8))}),
         "a list of names",
     ),
+    "codes that are no characters": (
+        "a.npz",
+        packed({"X.npy": npy("(2, 1)", "<U1", b"\xff" * 8)}),
+        "no characters",
+    ),
+    "blank lines": ("a.csv", b" \n" * 2 + b"\x0c\n", "no rows"),
+    "a word without end": ("a.svm", b"1" + b"[" * 5000 + b" 1:1\n", "not in svmlight format"),
+    "a member whose name is no text": (
+        "a.zip",
+        packed({"X\u00e9.npy": ROWS}).replace("\u00e9".encode(), b"\xff\xff"),
+        "a.zip",
+    ),
     "brackets without end": ("a.json", b"[" * 100_000, "nested too deeply"),
     "brackets in a line": ("a.jsonl", b'{"a":' + b"[" * 100_000 + b"\n", "nested too deeply"),
     "a number without end": ("a.json", b'[{"a": ' + b"9" * 5000 + b"}]", "cannot be read"),

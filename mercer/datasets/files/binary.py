@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import math
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -124,7 +125,16 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     if claimed != held and not dtype.hasobject:
         raise ValueError(f"{member.filename} claims to be {shape}, and holds {held:,} bytes")
     with archive.open(member) as file:
-        return npy.read_array(file, allow_pickle=False)
+        array = npy.read_array(file, allow_pickle=False)
+    if dtype.kind == "U" and array.size and _codes(array).max() > sys.maxunicode:
+        raise ValueError(f"{member.filename} holds numbers that are no characters")
+    return array
+
+
+def _codes(texts: np.ndarray) -> np.ndarray:
+    """Return the codes of the characters of texts."""
+    flat = np.ascontiguousarray(texts.reshape(-1))
+    return flat.view(np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder))
 
 
 def _rows(X: np.ndarray, source: Source) -> np.ndarray:

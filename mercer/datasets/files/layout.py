@@ -293,7 +293,8 @@ def first_ragged(text: bytes, records: Records, width: int) -> int | None:
 def without_blank_lines(text: bytes, records: Records, skip: int = 0) -> bytes:
     """Leave out lines that hold white space only (they are no rows) and the first other ones."""
     blank = [int(i) for i in _maybe_blank(text, records) if _is_blank(text, records, int(i))]
-    first = np.setdiff1d(np.arange(len(blank) + skip), blank)[:skip].tolist() if skip else []
+    places = np.arange(min(len(blank) + skip, len(records.starts)))
+    first = np.setdiff1d(places, blank)[:skip].tolist() if skip else []
     kept, position = [], 0
     for i in sorted(blank + first):
         kept.append(text[position : records.starts[i]])

@@ -99,7 +99,7 @@ def refuse_large_sheets(content: bytes, name: str) -> None:
         )
 
 
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeError)
 _PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Z]{0,3})(\d{1,9})["']""")
 _ROWS, _CELLS = (
     re.compile(rb'<table:table-%b[^>]*?number-%b-repeated="(\d{1,9})"' % names)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from mercer.datasets.files.data import DataError, Table
+from mercer.datasets.files.data import DataError, Table, damage_told
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.sizes import MOST_SPARSE_COLUMNS, refuse_columns
 from mercer.datasets.files.source import Source
@@ -76,12 +76,9 @@ def _parts(source: Source, rows: int) -> Iterator[bytes]:
 
 
 def _parse(stream: Any, source: Source, zero_based: Any) -> tuple[Any, np.ndarray]:
-    try:
+    what = f"{source.name} is not in svmlight format, 'label index:value …'"
+    with damage_told(what, "mend the line, or say format=…"):
         return load_svmlight_file(stream, zero_based=zero_based)
-    except (ValueError, OverflowError, IndexError) as error:
-        raise DataError(
-            f"{source.name} is not in svmlight format, 'label index:value …' ({error})"
-        ) from None
 
 
 def _refuse_empty(n_rows: int, source: Source) -> None:
