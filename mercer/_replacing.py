@@ -1,4 +1,4 @@
-"""Files that appear when they are complete: the old one or the new one, never half of one."""
+"""Files that take the place of others when they are complete: the old one or the new one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,31 @@ from errno import EIO
 from pathlib import Path
 from typing import BinaryIO
 
+READABLE = 0o666  # less what the umask takes, as for any new file
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Yield a file beside ``path`` that takes its place at the end, if nothing went wrong.
+    """Yield a file that takes the place of ``path`` at the end, if nothing went wrong.
 
-    A link stays a link, and what it points to is replaced; a file that was there keeps its mode.
+    Whatever ends the process on the way, ``path`` holds all of the old content or all of the new
+    one. A symbolic link stays one, and what it points to is replaced. The new file has the
+    permissions of the old one from its first byte on: what was private is private all the time.
+
+    Parameters
+    ----------
+    path : path
+        Where the file is to appear; its folder must be there.
     """
-    place = Path(os.path.realpath(path))
-    beside = place.with_name(f".{secrets.token_hex(8)}.part")
+    target = Path(os.path.realpath(path))
+    mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
+    beside = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with open(beside, "xb") as file:
+        with open(_created(beside, mode), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _keep_mode(place, beside)
-        os.replace(beside, place)
+        os.replace(beside, target)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise _said_of(error, path, beside) from error
@@ -35,13 +44,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
-def _keep_mode(old: Path, new: Path) -> None:
-    if old.exists():
-        new.chmod(stat.S_IMODE(old.stat().st_mode))
-
-
 def _said_of(error: OSError, path: str | os.PathLike[str], beside: Path) -> OSError:
     """Return the error under the name that the caller knows; a full disk names no file at all."""
     if error.filename not in (None, str(beside)):
         return error
     return OSError(error.errno or EIO, error.strerror or str(error), os.fspath(path))
+
+
+def _created(path: Path, mode: int | None) -> int:
+    """Return the number of a new file, with these permissions or those of any new file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    number = os.open(path, flags, READABLE if mode is None else mode)
+    if mode is not None:
+        os.chmod(path, mode)  # the umask may have taken some away
+    return number

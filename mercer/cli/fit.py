@@ -197,6 +197,7 @@ def _examined(
         "folds": parts.folds,
         "cv": learn.splitter(options.seed),
         "groups": learn.groups,
+        "row_groups": test.groups,
         "only_scores": options.report is None,
     }
     with screen.step("test", "looking at the held-out rows") as said:

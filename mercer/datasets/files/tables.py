@@ -272,7 +272,7 @@ def write_table(frame: Any, path: Any) -> Path:
         raise DataError(f"{str(path)!r} is not an ordinary file: write elsewhere")
     table = _as_polars(frame)
     try:
-        with replacing(path) as file, _packed(file, path) as stream:
+        with replacing(path) as file, _packed(path, file) as stream:
             write(table, stream)
     except (polars().exceptions.PolarsError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
@@ -291,7 +291,7 @@ def writer_of(path: Path) -> Callable[[Any, Any], None]:
     raise DataError(f"{path.name!r} does not name a format to write: end it with one of {accepted}")
 
 
-def _packed(file: BinaryIO, path: Path) -> Any:
+def _packed(path: Path, file: BinaryIO) -> Any:
     """Return a file that packs what is written; the same rows give the same bytes at any time."""
     if path.suffix.lower() != ".gz":
         return nullcontext(file)
