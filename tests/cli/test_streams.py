@@ -62,7 +62,6 @@ def test_every_command_writes_in_every_encoding(run_in, odd_table, encoding):
         ("info", "city.mercer", "--json"),
         ("embed", odd_table, "--method", "pca", "--color", "city"),
         ("compare", odd_table, "city.mercer", f"{ODD}.mercer"),
-        ("compare", odd_table, "-t", "city", "--models", "bayes,knn", "--effort", "quick"),
         ("kernels",),
         ("check-kernel", "rbf"),
         ("--help",),
