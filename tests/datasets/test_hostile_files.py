@@ -101,6 +101,7 @@ READ = {
     "a deep object": ("a.jsonl", b'{"a":' * 300 + b"1" + b"}" * 300 + b"\n", (1, 1)),
     "numbers beyond 64 bits": ("a.json", b'[{"a": 99999999999999999999}, {"a": 1}]', (2, 1)),
     "damaged UTF-16": ("a.csv", b"\xff\xfe" + b"a\0,\0b\0\n\0001\0,\0\0\xd8\n\0", (1, 2)),
+    "a line of blanks above": ("a.csv", b" \na,b\n1,2\n", (1, 2)),
     "UTF-32": ("a.csv", "a,b\n1,2\n".encode("utf-32"), (1, 2)),
     "a long line": ("a.csv", b"a,b\n" + b"1" * 10**6 + b",2\n", (1, 2)),
     "names without end": ("a.csv", b"a," * 199 + b"a\n" + b"1," * 199 + b"1\n", (1, 200)),

@@ -81,9 +81,9 @@ def preamble(text: bytes) -> Preamble:
     if named := _NAMED_SEPARATOR.fullmatch(lines[0].strip()):
         return Preamble(1, named[1])
     above = list(takewhile(lambda line: not line.strip() or line.startswith("#"), lines))
-    if not any(above) or len(above) == len(lines):
+    last = max((i for i, line in enumerate(above) if line.startswith("#")), default=None)
+    if last is None or len(above) == len(lines):
         return Preamble(0, None)
-    last = max(i for i, line in enumerate(above) if line.startswith("#"))
     return Preamble(last if _names_columns(lines[last:]) else last + 1, None)
 
 
