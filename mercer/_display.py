@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 Row = tuple[str, str]
 
-# control characters, halves of characters, and those that turn the direction of what follows
+# control characters (a return would write over the line), halves of characters, other ends of
+# lines, and marks that turn the direction of what follows
 UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 
 # inherits letters and colours from the notebook, so that it is at home in light and dark

@@ -14,7 +14,7 @@ def safe_unit(largest: float) -> float:
     """Return 1, or a power of two to divide by so that squares neither overflow nor vanish."""
     if largest == 0.0 or MODERATE[0] < largest < MODERATE[1]:
         return 1.0
-    return float(2.0 ** np.frexp(largest)[1])
+    return float(2.0 ** min(np.frexp(largest)[1], 1023))
 
 
 SMALLEST = 1e-140  # squares of differences of smaller values vanish, or keep few digits
@@ -27,3 +27,16 @@ def require_squares(largest: float, name: str = "X") -> None:
         raise ValueError(f"{name} has no value beyond 1e-140: their squares vanish; rescale {name}")
     if largest > LARGEST:
         raise ValueError(f"{name} has values beyond 1e150: their squares overflow; rescale {name}")
+
+
+def quantile(values: np.ndarray, share: float | list[float]) -> np.ndarray:
+    """Return quantiles of finite numbers; those between two numbers of any size are finite too.
+
+    Examples
+    --------
+    >>> float(quantile(np.array([1.5e308, 1.7e308]), 0.5)) == 1.6e308
+    True
+    """
+    unit = safe_unit(float(np.abs(values).max(initial=0.0)))
+    scaled = values if unit == 1.0 else values / unit
+    return np.asarray(np.quantile(scaled, share) * unit)

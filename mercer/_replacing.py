@@ -7,6 +7,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,9 +36,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise _said_of(error, path, beside) from error
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _said_of(error: OSError, path: str | os.PathLike[str], beside: Path) -> OSError:
+    """Return the error under the name that the caller knows; a full disk names no file at all."""
+    if error.filename not in (None, str(beside)):
+        return error
+    return OSError(error.errno or EIO, error.strerror or str(error), os.fspath(path))
 
 
 def _created(path: Path, mode: int | None) -> int:

@@ -12,6 +12,7 @@ from mercer._display import four_digits
 
 NBSP = "\u00a0"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LONGEST_LISTED = 80  # characters of a name in a list
 MOST_NEAREST = 3  # names that a hint offers
 
 
@@ -151,7 +152,7 @@ def listing(names: Sequence[str], joint: str = "and", most: int = 4) -> str:
     >>> listing(["a", "b", "c"]), listing(["a", "b"], "or"), listing("abcde", most=3)
     ("'a', 'b' and 'c'", "'a' or 'b'", "'a', 'b' and 3 others")
     """
-    quoted = [repr(name) for name in names]
+    quoted = [repr(short(name, LONGEST_LISTED)) for name in names]
     if len(quoted) > most:
         quoted = [*quoted[: most - 1], f"{len(quoted) - most + 1} others"]
     return f" {joint} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)

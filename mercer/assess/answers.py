@@ -31,6 +31,7 @@ class Answers:
     scores: np.ndarray | None
     n_bootstrap: int
     seed: int
+    clusters: np.ndarray | None = None  # the group of each row, where groups are drawn whole
 
     @property
     def shares(self) -> np.ndarray:
@@ -46,6 +47,8 @@ class Answers:
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Distinct (cell of the matrix, weight), and how many rows each stands for."""
         cell = self.truth * self.n_labels + self.predicted
+        if self.clusters is not None:  # a row is known by its group too
+            return cell, self.shares, np.ones(len(cell), np.intp)
         found, sizes = np.unique(np.column_stack([cell, self.shares]), axis=0, return_counts=True)
         return found[:, 0].astype(np.intp), found[:, 1], sizes
 
@@ -55,7 +58,9 @@ class Answers:
         K = self.n_labels
         ones = np.ones(len(cells))
         member = sp.csr_array((ones, cells, np.arange(len(cells) + 1)), (len(cells), K * K))
-        drawn = Resampling(cells // K, sizes, self.n_bootstrap, self.seed, K * K)
+        drawn = Resampling(
+            cells // K, sizes, self.n_bootstrap, self.seed, K * K, clusters=self.clusters
+        )
         return drawn.values(lambda w: rate((w @ member).reshape(-1, K, K)), weight)
 
     # ------------------------------------------------------------ scores
@@ -116,7 +121,7 @@ class Answers:
     def draw_scores(self, name: str) -> np.ndarray:
         """Return what is computed from the scores for all drawn samples."""
         sizes = np.ones(len(self.truth), np.intp)
-        drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed)
+        drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed, clusters=self.clusters)
         return drawn.values(self.score_statistics[name], self.shares)
 
 

@@ -35,6 +35,9 @@ class Resampling:
         How many values the statistic takes for one sample, if that is more than its cells.
     block_values : int, default=2**20
         How many values are drawn together.
+    clusters : array of shape (n,), default=None
+        The group of each cell: groups are drawn whole, whatever their stratum, since rows of one
+        group say nearly the same.
     """
 
     def __init__(
@@ -45,7 +48,9 @@ class Resampling:
         seed: int,
         width: int = 1,
         block_values: int = BLOCK_VALUES,
+        clusters: np.ndarray | None = None,
     ):
+        self.clusters = clusters
         self.height = max(1, block_values // max(width, len(sizes)))
         self.groups = [np.flatnonzero(strata == s) for s in np.unique(strata)]
         self.sizes, self.n_draws, self.seed = sizes, n_draws, seed
@@ -53,11 +58,20 @@ class Resampling:
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield how often each cell was drawn, shapes (b, n)."""
         rng, n = np.random.default_rng(self.seed), len(self.sizes)
+        if self.clusters is not None:
+            yield from self._drawn_groups(rng, self.clusters)
+            return
         for block in ranges(self.n_draws, self.height):
             counts = np.empty((block.stop - block.start, n))
             for cells in self.groups:
                 counts[:, cells] = _drawn(rng, self.sizes[cells], len(counts))
             yield counts
+
+    def _drawn_groups(self, rng: np.random.Generator, clusters: np.ndarray) -> Iterator[np.ndarray]:
+        names, member = np.unique(clusters, return_inverse=True)
+        for block in ranges(self.n_draws, self.height):
+            drawn = _drawn(rng, np.ones(len(names), np.intp), block.stop - block.start)
+            yield drawn[:, member] * self.sizes
 
     def values(self, statistic: Callable[[np.ndarray], np.ndarray], weight: Any) -> np.ndarray:
         """Return the statistic of all samples; it takes weights of the cells, shape (b, n)."""
@@ -117,6 +131,11 @@ class Drawn(Tabulated):
     def n_bootstrap(self) -> int:
         """How many samples intervals are drawn from."""
         return self._answers.n_bootstrap
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """The group of each row, where groups are drawn whole."""
+        return self._answers.clusters
 
     def draws(self, name: str) -> np.ndarray:
         """Return the values of a figure in the drawn samples, shape (n_bootstrap, …)."""

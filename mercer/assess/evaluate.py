@@ -83,7 +83,7 @@ def evaluate(
             f"y and prediction must have one entry for each row; got {len(y)} and {len(prediction)}"
         )
     weight = check_weights(sample_weight, len(y))
-    draws = {"n_bootstrap": _count(n_bootstrap), "seed": _seed(random_state)}
+    draws: dict[str, Any] = {"n_bootstrap": _count(n_bootstrap), "seed": _seed(random_state)}
     if scores is None and labels is None and positive is None and _is_regression(y, prediction):
         return evaluate_numbers(y, prediction, weight, **draws, notes=_reading(y))
     return evaluate_classes(y, prediction, scores, labels, positive, weight, **draws)
@@ -96,13 +96,15 @@ def evaluate_numbers(
     n_bootstrap: int,
     seed: int,
     notes: tuple[str, ...] = (),
+    clusters: np.ndarray | None = None,
 ) -> RegressionEvaluation:
     """Evaluate predicted numbers."""
     y, prediction = y.astype(np.float64), prediction.astype(np.float64)
     with np.errstate(over="ignore"):
         if not np.isfinite(y - prediction).all():
             raise ValueError("y − prediction overflows: rescale both")
-    return RegressionEvaluation.of(Residuals(y, prediction, weight, n_bootstrap, seed), notes)
+    rows = Residuals(y, prediction, weight, n_bootstrap, seed, clusters)
+    return RegressionEvaluation.of(rows, notes)
 
 
 def evaluate_classes(
@@ -114,6 +116,7 @@ def evaluate_classes(
     weight: np.ndarray,
     n_bootstrap: int,
     seed: int,
+    clusters: np.ndarray | None = None,
 ) -> ClassificationEvaluation:
     """Evaluate predicted classes."""
     known = _labels(y, prediction, labels)
@@ -122,7 +125,8 @@ def evaluate_classes(
     )
     place = _place(positive, known)
     columns = _score_columns(scores, len(y), len(known), place)
-    answers = Answers(truth, predicted, weight, len(known), place, columns, n_bootstrap, seed)
+    given = (truth, predicted, weight, len(known), place, columns, n_bootstrap, seed)
+    answers = Answers(*given, clusters)
     return ClassificationEvaluation.of(known, answers)
 
 

@@ -38,6 +38,7 @@ class Residuals:
     weight: np.ndarray
     n_bootstrap: int
     seed: int
+    clusters: np.ndarray | None = None  # the group of each row, where groups are drawn whole
 
     @property
     def values(self) -> np.ndarray:
@@ -101,7 +102,8 @@ class Residuals:
     def draw(self, name: str) -> np.ndarray:
         """Return an error for all drawn samples."""
         n = len(self.y)
-        drawn = Resampling(np.zeros(n, np.intp), np.ones(n, np.intp), self.n_bootstrap, self.seed)
+        one, alone = np.zeros(n, np.intp), np.ones(n, np.intp)
+        drawn = Resampling(one, alone, self.n_bootstrap, self.seed, clusters=self.clusters)
         return drawn.values(self.measures[name], self.weight)
 
     def quantile(self, shares: Any) -> np.ndarray:

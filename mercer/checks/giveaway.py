@@ -97,7 +97,9 @@ def _recall_of_tree(column: Column, view: View) -> float:
     tree = DecisionTreeClassifier(
         max_leaf_nodes=LEAVES * view.n_classes, class_weight="balanced", random_state=view.seed
     )
-    x, y, half = np.where(is_missing(column), np.nan, column.values)[:, None], view.y, view.halves
+    # a tree knows the order of values only, and not all of them are float32, which it works with
+    places = np.unique(column.values, return_inverse=True)[1].reshape(-1)
+    x, y, half = np.where(is_missing(column), np.nan, places)[:, None], view.y, view.halves
     recalls = [
         _recall(tree.fit(x[learn], y[learn]).predict(x[~learn]), y[~learn])
         for learn in (half, ~half)

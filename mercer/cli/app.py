@@ -12,10 +12,13 @@ from mercer.cli.ending import ended
 from mercer.cli.errors import INTERRUPTED, CommandError
 from mercer.cli.flags import (
     ClassWeight,
+    ComparisonPage,
+    Coordinates,
     Cutoff,
     DataFile,
     Decimal,
     EffortName,
+    EmbeddingPage,
     Extrapolate,
     Group,
     Ignore,
@@ -29,6 +32,7 @@ from mercer.cli.flags import (
     Na,
     NoPage,
     NoSave,
+    Out,
     Page,
     Positive,
     Quiet,
@@ -151,10 +155,7 @@ def fit(
 def predict(
     model: ModelFile,
     data: DataFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="CSV, JSON lines, Parquet or Arrow.  \\[default: CSV on stdout]"),
-    ] = None,
+    out: Out = None,
     proba: Annotated[bool, typer.Option("--proba", help="A column for each class.")] = False,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of the data to copy; repeatable.")
@@ -222,9 +223,12 @@ def compare(
     ] = "standard",
     time_limit: Annotated[str, typer.Option(help="With --models: when to cut that short.")] = "10m",
     seed: Annotated[int, typer.Option(help="Of the split and the samples.", min=0)] = 0,
-    report: Annotated[
-        Path | None, typer.Option(help="The page.  \\[default: DATA.compare.html]", metavar="HTML")
-    ] = None,
+    report: ComparisonPage = None,
+    sep: Sep = None,
+    na: Na = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    kind: Kind = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -232,8 +236,9 @@ def compare(
     command = _command("compare")
     names = tuple(name.strip() for name in models.split(",") if name.strip())
     left_out = tuple(ignore or ())
+    reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     given = (tuple(files), names, target, test_size, left_out, effort, time_limit, seed, report)
-    _run(command.run, command.CompareOptions(*given), screen=_screen(quiet, json))
+    _run(command.run, command.CompareOptions(*given, reading), screen=_screen(quiet, json))
 
 
 @app.command(
@@ -252,10 +257,8 @@ def embed(
     ignore: Annotated[
         list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="The page.  \\[default: DATA.METHOD.html]", metavar="HTML")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="A file for the coordinates.")] = None,
+    report: EmbeddingPage = None,
+    out: Coordinates = None,
     seed: Annotated[int, typer.Option(help="Of the sample, if there are many rows.", min=0)] = 0,
     json: Json = False,
     quiet: Quiet = False,

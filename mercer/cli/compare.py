@@ -12,10 +12,12 @@ from typing import Any
 from mercer._limits import Limits
 from mercer._words import count, fixed
 from mercer.cli.errors import MODEL, USAGE, CommandError
-from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line, writable
+from mercer.cli.expressions import kernel_from_text
+from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line
 from mercer.cli.fit import FitOptions, read_rows, suits
 from mercer.cli.learn import Learner
-from mercer.cli.options import chosen, kernel_from_text, seconds
+from mercer.cli.options import chosen, seconds
+from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.recipes import EFFORTS
@@ -39,21 +41,22 @@ class CompareOptions:
     time_limit: str
     seed: int
     report: Path | None
+    reading: ReadOptions = AS_FOUND
 
 
 def run(options: CompareOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
     saved, data = _sorted(options)
-    page = options.report or Path(f"{data.name.split('.')[0]}.compare.html")
-    report = writable(page, "--report")
+    report = options.report or Path(f"{data.name.split('.')[0]}.compare.html")
+    read = {f"MODEL {path.name}": path for path in saved}
+    check_places({"DATA": data, **read}, {"--report": report})
     take = _saved if saved else _fitted
     models, rows = take(options, saved, data, screen)
     try:
         found = compare(models, rows.X, rows.y, random_state=options.seed)
     except ValueError as error:
         raise CommandError(str(error), MODEL) from None
-    if report is not None:
-        write_text(report, _page(found, rows, [data, *saved], options))
+    write_text(report, _page(found, rows, [data, *saved], options))
     _show(found, screen)
     screen.say("report", f"{report}  (open it in a browser)")
     screen.result(_plain(found) | {"report": str(report)})
@@ -73,6 +76,8 @@ def _sorted(options: CompareOptions) -> tuple[list[Path], Path]:
         )
     if len(saved or options.models) < 2:
         raise CommandError("compare needs two models or more", USAGE)
+    if saved and options.reading.kinds:
+        raise CommandError("--kind is for --models: saved models know what columns are", USAGE)
     return saved, tables[0]
 
 
@@ -96,7 +101,7 @@ def _saved(
     target = options.target or next((a["target"] for a in abouts if a.get("target")), None)
     task = next((a["task"] for a in abouts if a.get("task")), "auto")
     with said_in_one_line():
-        reading = _as_all_read(read, abouts, data)
+        reading = _as_all_read(options.reading, read, abouts, data)
     known = read_with_target(data, target, options.ignore, reading)
     decimal = (abouts[0].get("reading") or {}).get("target_decimal")
     rows = as_problem(known, task, decimal)
@@ -113,11 +118,17 @@ def _saved(
 
 
 def _as_all_read(
-    read: Sequence[tuple[Any, Any]], abouts: Sequence[dict[str, Any]], data: Path
+    given: ReadOptions,
+    read: Sequence[tuple[Any, Any]],
+    abouts: Sequence[dict[str, Any]],
+    data: Path,
 ) -> ReadOptions:
-    """Return how the first model's file was read, with the columns that are texts for any model."""
+    """Return how the first model's file was read, with the columns that are texts for any model.
+
+    What was asked for on the command line goes first.
+    """
     found = [
-        remembered(AS_FOUND, about, model, data)
+        remembered(given, about, model, data)
         for (model, _), about in zip(read, abouts, strict=True)
     ]
     texts = dict.fromkeys(name for one in found for name in one.text)
@@ -131,7 +142,12 @@ def _fitted(
     limits = Limits.of(time_limit=seconds(options.time_limit))
     chosen("--effort", options.effort, EFFORTS)
     given = FitOptions(
-        data, options.target, test_size=options.test_size, ignore=options.ignore, seed=options.seed
+        data,
+        options.target,
+        test_size=options.test_size,
+        ignore=options.ignore,
+        seed=options.seed,
+        reading=options.reading,
     )
     parts = read_rows(given, screen)
     if parts.folds is not None:

@@ -8,6 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from mercer._replacing import replacing
+from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.fit import FitOptions, fit
 from mercer.cli.screen import Screen
 from mercer.datasets.shipped import PENGUINS
@@ -19,8 +21,7 @@ WORDS = ("fit", "penguins.csv", "--target", "species", "--test-size", "0.3")
 def demo(folder: Path | None, screen: Screen) -> int:
     """Write the penguins, fit, test, prove and report; return the exit code."""
     folder = FOLDER if folder is None else folder
-    folder.mkdir(parents=True, exist_ok=True)
-    table = Path(shutil.copyfile(PENGUINS, folder / PENGUINS.name))
+    table = _copied(folder)
     options = FitOptions(
         data=table,
         target="species",
@@ -35,6 +36,19 @@ def demo(folder: Path | None, screen: Screen) -> int:
     again = f"cd {shlex.quote(str(folder))} && {shlex.join((called(), *WORDS))}"
     screen.say("again", again)
     return code
+
+
+def _copied(folder: Path) -> Path:
+    """Write the table into a folder; another one of the same name is not lost."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table, content = folder / PENGUINS.name, PENGUINS.read_bytes()
+    if table.exists() and (not table.is_file() or table.read_bytes() != content):
+        raise CommandError(
+            f"--folder: there is another {str(table)!r} already: name another folder", USAGE
+        )
+    with replacing(table) as file:
+        file.write(content)
+    return table
 
 
 def called() -> str:

@@ -14,8 +14,10 @@ import numpy as np
 from mercer._sklearn import _safe_indexing
 from mercer._words import count
 from mercer.cli.errors import USAGE, CommandError
-from mercer.cli.files import encoded, read, writable
-from mercer.cli.options import chosen, kernel_from_text
+from mercer.cli.expressions import kernel_from_text
+from mercer.cli.files import check_table_format, encoded, read, said_in_one_line
+from mercer.cli.options import chosen
+from mercer.cli.places import check_places
 from mercer.cli.screen import Screen
 from mercer.datasets import write_table
 from mercer.report import Cloud, as_rows, embedding_page, environment, explain, write_text
@@ -69,7 +71,8 @@ def embed(options: EmbedOptions, screen: Screen) -> int:
     chosen("--method", options.method, METHODS)
     if options.method == "lda" and options.color is None:
         raise CommandError("--method lda separates classes: name their column by --color", USAGE)
-    page, out = writable(options.report, "--report"), writable(options.out, "--out")
+    check_places({"DATA": options.data}, {"--report": options.report, "--out": options.out})
+    check_table_format(options.out, "--out")
     X, labels, words = _rows(options, screen)
     encoder, Z = encoded(X, screen)
     n = Z.shape[0]
@@ -80,7 +83,7 @@ def embed(options: EmbedOptions, screen: Screen) -> int:
     proof = explain(model)
     screen.say("proof", proof.sentence)
     cloud = Cloud(f"by {options.method}", points, labels, np.array([]), _hover(X, labels, options))
-    _write(options, cloud, model, proof, (*words, *encoder.describe()), page, out, screen)
+    _write(options, cloud, model, proof, (*words, *encoder.describe()), screen)
     return 0
 
 
@@ -134,28 +137,23 @@ def _write(
     model: Any,
     proof: Any,
     words: tuple[str, ...],
-    page: Path | None,
-    out: Path | None,
     screen: Screen,
 ) -> None:
+    page, out = options.report, options.out
     if out is not None:
         _write_coordinates(cloud, options.color, out)
         screen.say("points", str(out))
-    if page is not None:
-        title = f"{options.data.name}: {options.method}"
-        command = "mercer " + shlex.join(sys.argv[1:])
-        scree = getattr(model, "explained_variance_ratio_", None)
-        text = embedding_page(
-            title,
-            cloud,
-            proof,
-            words,
-            scree=scree,
-            environment=environment(sum(screen.seconds.values())),
-            command=command,
-        )
-        write_text(page, text)
-        screen.say("report", f"{page}  (open it in a browser)")
+    text = embedding_page(
+        f"{options.data.name}: {options.method}",
+        cloud,
+        proof,
+        words,
+        scree=getattr(model, "explained_variance_ratio_", None),
+        environment=environment(sum(screen.seconds.values())),
+        command="mercer " + shlex.join(sys.argv[1:]),
+    )
+    write_text(page, text)
+    screen.say("report", f"{page}  (open it in a browser)")
     screen.result(
         {
             "rows": len(cloud.points),
@@ -170,7 +168,9 @@ def _write(
 def _write_coordinates(cloud: Cloud, color: str | None, out: Path) -> None:
     import polars as pl
 
-    columns = {"component1": cloud.points[:, 0], "component2": cloud.points[:, 1]}
+    columns = [pl.Series(f"component{i}", cloud.points[:, i - 1]) for i in (1, 2)]
     if color is not None:
-        columns[color] = cloud.label
-    write_table(pl.DataFrame(columns), out)
+        taken = {column.name for column in columns}
+        columns.append(pl.Series(f"{color}_2" if color in taken else color, cloud.label))
+    with said_in_one_line():
+        write_table(pl.DataFrame(columns), out)

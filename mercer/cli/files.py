@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from mercer.cli.options import chosen
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.screen import Screen
 from mercer.datasets import Data, DataError, load_file, write_table
+from mercer.datasets.files.tables import writer_of
 from mercer.io import ModelFileError, inspect, load
 from mercer.tables import TableEncoder
 
@@ -107,21 +107,13 @@ def predicted(model: Any, rows: Any, path: Path) -> np.ndarray:
         raise CommandError(f"{path.name}: {error}") from None
 
 
-def writable(path: Path | None, option: str) -> Path | None:
-    """Return a path that can be written: better to know before an hour of work than after."""
-    if path is None:
-        return None
-    if path.is_dir():
-        raise CommandError(f"{option}: {str(path)!r} is a folder: name a file in it", USAGE)
-    if path.exists() and not path.is_file():  # a device would be replaced, not written to
-        raise CommandError(f"{option}: {str(path)!r} is no ordinary file: name another", USAGE)
-    if not path.absolute().parent.is_dir():
-        raise CommandError(
-            f"{option}: the folder {str(path.parent)!r} does not exist: make it first", USAGE
-        )
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise CommandError(f"{option}: no right to write in {str(path.parent)!r}", USAGE)
-    return path
+def check_table_format(path: Path | None, option: str) -> None:
+    """Refuse an ending that names no format of tables."""
+    try:
+        if path is not None:
+            writer_of(path)
+    except DataError as error:
+        raise CommandError(f"{option}: {error}", USAGE) from None
 
 
 def write_frames(frames: Iterable[Any], path: Path) -> int:

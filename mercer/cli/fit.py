@@ -18,11 +18,13 @@ from mercer._words import count, fixed, short
 from mercer.assess.metrics import METRICS
 from mercer.checks import open_leaks
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
-from mercer.cli.files import digest, read_with_target, said_in_one_line, writable
+from mercer.cli.expressions import kernel_from_text
+from mercer.cli.files import digest, read_with_target, said_in_one_line
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
 from mercer.cli.learn import Learned, Learner
-from mercer.cli.options import budget, chosen, kernel_from_text, seconds
+from mercer.cli.options import budget, chosen, seconds
 from mercer.cli.parts import Parts, SplitOptions, parted, with_order
+from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem, learnable
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
@@ -70,6 +72,11 @@ class FitOptions:
     wishes: Wishes = NO_WISHES
     script: Path | None = None
 
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """The files to write, by option."""
+        return {"--save": self.save, "--report": self.report, "--script": self.script}
+
 
 def fit(options: FitOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
@@ -79,9 +86,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     kernel = kernel_from_text("rbf" if options.kernel == "auto" else options.kernel)
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     check_wishes(options.wishes)
-    save_to = writable(options.save, "--save")
-    report_to = writable(options.report, "--report")
-    script_to = writable(options.script, "--script")
+    check_places({"DATA": options.data, "--test": options.test}, options.outputs)
     prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)
     parts = read_rows(options, screen)
@@ -93,14 +98,12 @@ def fit(options: FitOptions, screen: Screen) -> int:
     learned = learner.learn(options.model)
     study, ended = _examined(learned, parts, screen, limits, options)
     about = _about(options, learn, test, learned, study, screen) | _judged(learned)
-    _write(learned, study, about, save_to, report_to)  # before anything is printed
-    if script_to is not None:
-        write_text(script_to, _script(options, learn, test, learned, study))
+    _write(learned, study, about, options)  # before anything is printed
+    if options.script is not None:
+        write_text(options.script, _script(options, learn, test, learned, study))
     show(study, learned.name, learn.target, screen)
     screen.say("optimiser", study.proof.sentence)
-    _say_where(save_to, report_to, screen)
-    if script_to is not None:
-        screen.say("script", f"{script_to}  (python {shlex.quote(str(script_to))})")
+    _say_where(options, screen)
     screen.result(about)
     return INTERRUPTED if learned.interrupted or ended else 0
 
@@ -194,6 +197,7 @@ def _examined(
         "folds": parts.folds,
         "cv": learn.splitter(options.seed),
         "groups": learn.groups,
+        "row_groups": test.groups,
         "only_scores": options.report is None,
     }
     with screen.step("test", "looking at the held-out rows") as said:
@@ -296,14 +300,13 @@ def _write(
     learned: Learned,
     study: Study,
     about: dict[str, Any],
-    save_to: Path | None,
-    report_to: Path | None,
+    options: FitOptions,
 ) -> None:
-    if save_to is not None:
+    if options.save is not None:
         with said_in_one_line():
-            save(learned.model, save_to, about=about)
-    if report_to is not None:
-        write_text(report_to, render(study))
+            save(learned.model, options.save, about=about)
+    if options.report is not None:
+        write_text(options.report, render(study))
 
 
 def _script(
@@ -326,11 +329,14 @@ def _script(
     )
 
 
-def _say_where(save_to: Path | None, report_to: Path | None, screen: Screen) -> None:
-    if save_to is not None:
-        screen.say("model", f"{save_to}  (mercer predict {shlex.quote(str(save_to))} NEW_ROWS)")
-    if report_to is not None:
-        screen.say("report", f"{report_to}  (open it in a browser)")
+def _say_where(options: FitOptions, screen: Screen) -> None:
+    model, report, again = options.save, options.report, options.script
+    if model is not None:
+        screen.say("model", f"{model}  (mercer predict {shlex.quote(str(model))} NEW_ROWS)")
+    if report is not None:
+        screen.say("report", f"{report}  (open it in a browser)")
+    if again is not None:
+        screen.say("script", f"{again}  (python {shlex.quote(str(again))})")
 
 
 # ---------------------------------------------------------------- scores for people

@@ -13,6 +13,7 @@ rows = partial(typer.Option, rich_help_panel="Which rows")
 work = partial(typer.Option, rich_help_panel="How much work")
 judging = partial(typer.Option, rich_help_panel="What is judged")
 output = partial(typer.Option, rich_help_panel="What is written")
+written_file = partial(output, writable=True)  # by which the tests know what may not be lost
 
 DataFile = Annotated[
     Path,
@@ -50,7 +51,7 @@ Json = Annotated[bool, output("--json", help="Print one JSON object instead.")]
 Target = Annotated[
     str | None, typer.Option("--target", "-t", help="The column to predict.", metavar="COLUMN")
 ]
-Report = Annotated[Path | None, typer.Option(help="The page to write.", metavar="HTML")]
+Report = Annotated[Path | None, written_file(help="The page to write.", metavar="HTML")]
 
 # ---------------------------------------------------------------- of fit
 Task = Annotated[str, typer.Option(help="auto, classify or regress.")]
@@ -114,10 +115,27 @@ TargetTransform = Annotated[
 Extrapolate = Annotated[
     bool, judging("--extrapolate", help="Let predictions leave the range of the targets.")
 ]
-Save = Annotated[Path | None, output(help="The model.  \\[default: DATA.mercer]", metavar="FILE")]
-Page = Annotated[
-    Path | None, output(help="The page.  \\[default: DATA.report.html]", metavar="HTML")
+Save = Annotated[
+    Path | None, written_file(help="The model.  \\[default: DATA.mercer]", metavar="FILE")
 ]
-Script = Annotated[Path | None, output(help="Python that repeats it, to write.", metavar="PY")]
+Page = Annotated[
+    Path | None, written_file(help="The page.  \\[default: DATA.report.html]", metavar="HTML")
+]
+Script = Annotated[
+    Path | None, written_file(help="Python that repeats it, to write.", metavar="PY")
+]
 NoSave = Annotated[bool, output("--no-save", help="Write no model.")]
 NoPage = Annotated[bool, output("--no-report", help="Write no page.")]
+
+# ---------------------------------------------------------------- of the others
+Out = Annotated[
+    Path | None,
+    written_file(help="CSV, JSON lines, Parquet or Arrow.  \\[default: CSV on stdout]"),
+]
+Coordinates = Annotated[Path | None, written_file(help="A file for the coordinates.")]
+ComparisonPage = Annotated[
+    Path | None, written_file(help="The page.  \\[default: DATA.compare.html]", metavar="HTML")
+]
+EmbeddingPage = Annotated[
+    Path | None, written_file(help="The page.  \\[default: DATA.METHOD.html]", metavar="HTML")
+]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import encoded, read
-from mercer.cli.options import kernel_from_text
 from mercer.cli.screen import Screen
 from mercer.kernels.names import NAMES
 from mercer.testing import check_kernel

@@ -1,25 +1,15 @@
-"""Values of options that are more than a word: names, times, kernels as expressions."""
+"""Values of options that are more than a word: names, times, memory."""
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from mercer._array import parse_memory
-from mercer._words import listing, nearest
+from mercer._words import listing, nearest, short
 from mercer.cli.errors import USAGE, CommandError
-from mercer.kernels import Kernel
-from mercer.kernels.names import NAMES
 
-OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Mult: operator.mul,
-    ast.Pow: operator.pow,
-}
-EXAMPLE = "write e.g. rbf, 'rbf(gamma=0.5)' or '0.5*rbf + linear'"
+LONGEST_NAME = 60  # characters of a wrong one that are shown
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -28,6 +18,7 @@ def chosen(option: str, name: str, table: Iterable[str]) -> str:
     names = list(table)
     if name in names:
         return name
+    name = short(name, LONGEST_NAME)
     near = nearest(name, names)
     hint = f"did you mean {listing(near, 'or')}?" if near else f"there are {', '.join(names)}"
     raise CommandError(f"{option}: there is no {name!r}; {hint}", USAGE)
@@ -51,40 +42,3 @@ def budget(text: str | None) -> int | None:
         return None if text is None else parse_memory(text)
     except ValueError as error:
         raise CommandError(f"--memory: {error}", USAGE) from None
-
-
-def kernel_from_text(text: str) -> Kernel:
-    """Return the kernel that an expression stands for; nothing is executed but the algebra."""
-    try:
-        kernel = _value(ast.parse(text.strip(), mode="eval").body)
-    except SyntaxError:
-        raise CommandError(f"kernel: {text!r} is not an expression; {EXAMPLE}", USAGE) from None
-    except (TypeError, ValueError, RecursionError) as error:
-        raise CommandError(f"kernel: {text!r}: {error}", USAGE) from None
-    if not isinstance(kernel, Kernel):
-        raise CommandError(f"kernel: {text!r} is a number; {EXAMPLE}", USAGE)
-    return kernel
-
-
-def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return node.value
-    if isinstance(node, ast.Name):
-        return _kernel(node.id)()
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        return _kernel(node.func.id)(**{str(k.arg): _literal(k.value) for k in node.keywords})
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        return OPERATORS[type(node.op)](_value(node.left), _value(node.right))
-    raise CommandError(f"kernel: cannot read {ast.unparse(node)!r}; {EXAMPLE}", USAGE)
-
-
-def _kernel(name: str) -> type[Kernel]:
-    known = {n: kind for n, kind in NAMES.items() if n != "precomputed"}
-    return known[chosen("kernel", name.lower(), known)]
-
-
-def _literal(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise CommandError(f"kernel: {ast.unparse(node)!r} is not a value", USAGE) from None

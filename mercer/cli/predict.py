@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._words import count
+from mercer._words import count, short
 from mercer.cli.errors import MODEL, USAGE, CommandError
-from mercer.cli.files import predicted, read_model, said_in_one_line, writable, write_frames
+from mercer.cli.files import (
+    check_table_format,
+    predicted,
+    read_model,
+    said_in_one_line,
+    write_frames,
+)
 from mercer.cli.options import chosen
+from mercer.cli.places import check_places
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.screen import Screen
 from mercer.cli.streams import write_data
@@ -36,7 +43,9 @@ class PredictOptions:
 
 def predict(options: PredictOptions, screen: Screen) -> int:
     """Run the command; return its exit code."""
-    out = writable(options.out, "--out")
+    out = options.out
+    check_places({"MODEL": options.model, "DATA": options.data}, {"--out": out})
+    check_table_format(out, "--out")
     if out is None and screen.as_json:
         raise CommandError("--json needs --out: both would write to the terminal", USAGE)
     model, manifest = read_model(options.model)
@@ -45,6 +54,7 @@ def predict(options: PredictOptions, screen: Screen) -> int:
     target = about.get("target", "")
     with said_in_one_line():
         reading = remembered(options.reading, about, model, options.data)
+    _warn_of_formulas(model, out, screen)
     with screen.step("predicted", "predicting" if out else "") as said:
         frames = _answers(model, options, reading)
         n_rows = _print(frames) if out is None else write_frames(frames, out)
@@ -57,11 +67,34 @@ def predict(options: PredictOptions, screen: Screen) -> int:
 def _can_do(model: Any, options: PredictOptions) -> None:
     if not hasattr(model, "predict"):
         raise CommandError(f"{options.model.name} does not predict: it transforms", MODEL)
+    made = {"prediction"}
+    if options.proba and hasattr(model, "classes_"):
+        made |= {f"p_{label}" for label in model.classes_}
+    if clash := made & set(options.keep):
+        raise CommandError(
+            f"--keep: {min(clash)!r} is a column of the answers: rename it in the data", USAGE
+        )
     if options.proba and not hasattr(model, "predict_proba"):
         raise CommandError(
             f"--proba: the model in {options.model.name} has no probabilities; svm, logistic, "
             f"kernel-logistic, knn, bayes and network have them",
             MODEL,
+        )
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that spreadsheets take for a formula."""
+
+
+def _warn_of_formulas(model: Any, out: Path | None, screen: Screen) -> None:
+    """Say that classes look like formulas; they are written as they are, or would be others."""
+    labels = [label for label in getattr(model, "classes_", ()) if isinstance(label, str)]
+    risky = [label for label in labels if label.startswith(FORMULA)]
+    is_text = out is None or set(out.suffixes) & {".csv", ".tsv"}
+    if risky and is_text:
+        screen.note(
+            f"the class {short(risky[0])!r} begins as a formula does: import the column as text "
+            f"into a spreadsheet, or write --out with .parquet"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from mercer._array import LARGEST
 from mercer._sklearn import _safe_indexing
 from mercer._words import called, count, percent, short_number
 from mercer.checks import GroupFolds, TimeFolds
@@ -199,6 +200,11 @@ def learnable(problem: TableProblem) -> TableProblem:
             f"to learn; choose another --target"
         )
     if problem.task == "regress":
+        if (largest := float(np.abs(values).max())) > LARGEST:
+            raise CommandError(
+                f"the target {problem.target!r} has values up to {largest:.2g}, whose squares "
+                f"overflow: divide it by a power of ten"
+            )
         return problem
     if len(values) > MANY or len(values) > max(2, len(problem) / 2):
         raise CommandError(

@@ -20,8 +20,8 @@ from mercer.cli.files import (
     read_model,
     read_with_target,
     said_in_one_line,
-    writable,
 )
+from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
@@ -45,7 +45,7 @@ def evaluate(
     screen: Screen,
 ) -> int:
     """Run the command; return its exit code."""
-    report = writable(report, "--report")
+    check_places({"MODEL": model_file, "DATA": data}, {"--report": report})
     model, manifest = read_model(model_file)
     about = manifest.get("about") or {}
     if not hasattr(model, "predict"):

@@ -128,9 +128,9 @@ class Screen:
         table = Table(title=title, box=None, title_justify="left", padding=(0, 1), pad_edge=True)
         for i, column in enumerate(columns):
             side: Any = "right" if i and not left else "left"
-            table.add_column(escape(printable(column)), justify=side, overflow="fold")
+            table.add_column(_cell(column), justify=side, overflow="fold")
         for row in rows:
-            table.add_row(*(escape(printable(cell)) for cell in row))
+            table.add_row(*map(_cell, row))
         self.console.print(table)
 
     def result(self, values: dict[str, Any]) -> None:
@@ -138,6 +138,11 @@ class Screen:
         if self.as_json:
             write_data(json.dumps(plain(values), indent=2, ensure_ascii=False, allow_nan=False))
             write_data("\n")
+
+
+def _cell(text: str) -> str:
+    """Return a text for one line of a table: what it holds is neither obeyed nor styled."""
+    return escape(printable(text.replace("\n", " ").replace("\t", " ")))
 
 
 def _few(lines: list[str]) -> list[str]:

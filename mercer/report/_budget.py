@@ -28,10 +28,11 @@ class LeftOutError(Exception):
 
 def affordable_rows(
     subject: Subject, rows: TableRows, y: np.ndarray, seconds: float, seed: int
-) -> tuple[TableRows, np.ndarray, list[str]]:
-    """Return all rows if their predictions fit into the time, else a random part and say so."""
+) -> tuple[np.ndarray, list[str]]:
+    """Return which rows to predict, all or a random part as time allows, and words on it."""
+    everything = np.arange(len(rows))
     if len(rows) <= FEWEST_ROWS:
-        return rows, y, []
+        return everything, []
     most = max(int(PREDICTED_VALUES / numbers_read(subject)), FEWEST_ROWS)
     why = f"the model reads {numbers_read(subject):,} numbers for each of them"
     needed = 2.0 * seconds_per_row(subject, rows, seconds)  # classes, and then scores
@@ -39,10 +40,10 @@ def affordable_rows(
         most = max(int(seconds / needed), FEWEST_ROWS)
         why = f"to predict all would take {needed * len(rows):.2g} s"
     if len(rows) <= most:
-        return rows, y, []
+        return everything, []
     part = some_rows(y, most, np.random.default_rng(seed), classes=subject.task == "classify")
     note = f"the scores are of {len(part):,} of {len(rows):,} rows, drawn at random: {why}"
-    return rows.take(part), y[part], [note]
+    return part, [note]
 
 
 def numbers_read(subject: Subject) -> int:

@@ -34,8 +34,10 @@ def case_tables(
         cases = [_case(answers, rows, int(i), columns) for i in order]
         if reasons is not None and heading not in TYPICAL:
             told = reasons.told(order)
-            cases = [replace(c, reasons=why) for c, why in zip(cases, told, strict=True)]
-            words = f"{words}; {reasons.words}"
+            words = f"{words}; {reasons.told_words(len(told), len(order))}"
+            missing = [()] * (len(order) - len(told))
+            explained = zip(cases, [*told, *missing], strict=True)
+            cases = [replace(case, reasons=why) for case, why in explained]
         found.append(CaseTable(heading, words, cases, measure))
     return [table for table in found if table.cases]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -54,7 +54,7 @@ class CrossFitted:
             _most_common(names): self._joined([a[n] for a, n in zip(by_fold, names, strict=True)])
             for names in _of_all_folds(by_fold)
         }
-        like_own = {n: replace(a, n_draws=own.n_draws, seed=own.seed) for n, a in joined.items()}
+        like_own = {name: answers.drawn_like(own) for name, answers in joined.items()}
         return like_own, list(dict.fromkeys(word for _, words in found for word in words))
 
     def _joined(self, parts: Sequence[Answers]) -> Answers:

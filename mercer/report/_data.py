@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import format_bytes
+from mercer._floats import quantile, safe_unit
 from mercer._words import called, count, number, percent, short
 from mercer.plot.records import ratio
 from mercer.report._budget import LeftOutError
@@ -129,7 +130,7 @@ def _bins(column: Column) -> tuple[np.ndarray, list[str], str]:
     if not len(known):
         return np.full(len(values), -1), [], "no value"
     told = _moment if column.form == "date" else lambda v: number(v, 4)
-    low, middle, high = np.quantile(known, [0.0, 0.5, 1.0])
+    low, middle, high = quantile(known, [0.0, 0.5, 1.0])
     words = f"{told(low)} to {told(high)}, median {told(middle)}"
     words = words if low < high else f"always {told(low)}"
     distinct = np.unique(known)
@@ -145,10 +146,11 @@ def _bins(column: Column) -> tuple[np.ndarray, list[str], str]:
 
 def _edges(known: np.ndarray) -> np.ndarray:
     """Return even steps over the middle of the values; the ends take what lies outside."""
-    low, high = np.quantile(known, [0.01, 0.99])
+    low, high = quantile(known, [0.01, 0.99])
     if not high > low:
         low, high = known.min(), known.max()
-    return np.linspace(low, high, BINS + 1)
+    unit = safe_unit(max(abs(low), abs(high)))  # the span of two large numbers is no number
+    return np.linspace(low / unit, high / unit, BINS + 1) * unit
 
 
 def _moment(seconds: float) -> str:
@@ -202,5 +204,6 @@ def _varies(values: np.ndarray) -> bool:
 
 def _scaled(values: np.ndarray) -> np.ndarray:
     """Return values whose squares neither overflow nor vanish."""
-    known = values[np.isfinite(values)]
-    return (values - known.mean()) / np.abs(known - known.mean()).max()
+    unit = safe_unit(float(np.abs(values[np.isfinite(values)]).max()))
+    known = values[np.isfinite(values)] / unit
+    return (values / unit - known.mean()) / np.abs(known - known.mean()).max()

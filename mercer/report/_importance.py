@@ -144,7 +144,8 @@ class Judge:
         rise = losses - self.loss(self.answers.prediction)[:, None]
         lost, n = self._lost_r2 if self.answers.labels is None else self._lost_recall, len(rise)
         strata, seed = self.answers.strata, self.answers.seed
-        drawn = Resampling(strata, np.ones(n, np.intp), DRAWS, seed, rise.shape[1])
+        alone, groups = np.ones(n, np.intp), self.answers.groups
+        drawn = Resampling(strata, alone, DRAWS, seed, rise.shape[1], clusters=groups)
         low, high = percentiles(drawn.values(lambda w: lost(w, rise), np.ones(n)), 0.95)
         values = lost(np.ones((1, n)), rise)[0]
         return [Estimate(*map(float, e)) for e in zip(values, low, high, strict=True)]

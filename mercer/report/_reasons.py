@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._limits import Limits
-from mercer._words import short_number
+from mercer._words import count, short_number
 from mercer.report._budget import LeftOutError
 from mercer.report._dependence import Question, check_columns
 from mercer.report._rows import TableRows
@@ -80,13 +80,23 @@ class Reasons:
         )
 
     def told(self, index: np.ndarray) -> list[Told]:
-        """Return the columns of the largest parts in each of some rows, while there is time."""
+        """Return the columns of the largest parts in each of some rows, while there is time.
+
+        Rows for which there was none are left out at the end; `told_words` says how many.
+        """
         found: list[Told] = []
         for i in index:
-            parts = np.zeros(0) if self.limits.stopped() else self.parts(int(i))
+            if self.limits.stopped():
+                break
+            parts = self.parts(int(i))
             order = np.argsort(-np.abs(parts), kind="stable")[:TOLD]
             found.append(tuple((self.names[k], signed(parts[k])) for k in order if parts[k]))
         return found
+
+    def told_words(self, told: int, rows: int) -> str:
+        """Return what was done for so many of the rows."""
+        cut = f"; time was up after {told} of {count(rows, 'row')}" if told < rows else ""
+        return self.words + cut
 
     def parts(self, i: int) -> np.ndarray:
         """Return the part of each player in the prediction of a row, shape (players,).

@@ -179,8 +179,7 @@ def usual_rivals(
 
 
 def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
-    drawn = {"n_draws": own.n_draws, "seed": own.seed, "positive": own.positive}
-    return replace(Answers.of(rival, X, own.y), **drawn)
+    return replace(Answers.of(rival, X, own.y).drawn_like(own), positive=own.positive)
 
 
 def _encoded(

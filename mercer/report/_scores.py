@@ -116,6 +116,8 @@ def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple
         return low, high
     sizes = evaluation.confusion.sum(axis=1)
     sizes = sizes[sizes > 0] if key == "uar" else np.array([sizes.sum()])
+    if (groups := evaluation.groups) is not None:  # rows of one group are as good as one
+        sizes = np.maximum(sizes * (len(np.unique(groups)) / len(groups)), 1.0)
     hidden = float(np.mean(1.0 - DOUBT ** (1.0 / sizes)))
     return (1.0 - hidden, 1.0) if low == 1.0 else (0.0, hidden)
 
@@ -126,10 +128,16 @@ def lead(own: Answers, rival: Answers, key: str) -> Estimate | None:
     if key in OF_SCORES:  # every row has its place in the order
         found, decisive = _lead_of_draws(own.evaluation, rival.evaluation, key), len(own.y)
     else:
-        found, decisive = _lead_of_rows(own, rival, key), int((own.wrong != rival.wrong).sum())
+        found, decisive = _lead_of_rows(own, rival, key), _decisive(own, rival)
     if found is None or decisive >= FEWEST_DECISIVE:
         return found
     return Estimate(found.value, min(found.low, 0.0), max(found.high, 0.0))
+
+
+def _decisive(own: Answers, rival: Answers) -> int:
+    """Return on how many rows, or groups of them, two models differ."""
+    differ = own.wrong != rival.wrong
+    return int(differ.sum()) if own.groups is None else len(np.unique(own.groups[differ]))
 
 
 def _lead_of_draws(own: Any, rival: Any, key: str) -> Estimate | None:
@@ -142,7 +150,8 @@ def _lead_of_draws(own: Any, rival: Any, key: str) -> Estimate | None:
 
 def _lead_of_rows(own: Answers, rival: Answers, key: str) -> Estimate | None:
     n, ahead = len(own.y), _ahead(own, rival, key)
-    drawn = Resampling(own.strata, np.ones(n, np.intp), own.n_draws, own.seed)
+    alone = np.ones(n, np.intp)
+    drawn = Resampling(own.strata, alone, own.n_draws, own.seed, clusters=own.groups)
     return _estimate(float(ahead(np.ones((1, n)))[0]), drawn.values(ahead, np.ones(n)))
 
 

@@ -223,6 +223,7 @@ class Answers:
     n_draws: int = DRAWS[1]
     seed: int = 0
     positive: Any = None  # None: the second of two classes
+    groups: np.ndarray | None = None  # that are drawn whole
 
     @classmethod
     def of(cls, subject: Subject, X: Any, y: np.ndarray) -> Answers:
@@ -245,7 +246,13 @@ class Answers:
     def take(self, index: np.ndarray) -> Answers:
         """Return the answers to some of the rows."""
         scores = None if self.scores is None else self.scores[index]
-        return replace(self, y=self.y[index], prediction=self.prediction[index], scores=scores)
+        groups = None if self.groups is None else self.groups[index]
+        y, prediction = self.y[index], self.prediction[index]
+        return replace(self, y=y, prediction=prediction, scores=scores, groups=groups)
+
+    def drawn_like(self, own: Answers) -> Answers:
+        """Return them to be judged by the draws of other answers to the same rows."""
+        return replace(self, n_draws=own.n_draws, seed=own.seed, groups=own.groups)
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -253,10 +260,10 @@ class Answers:
         weight = np.ones(len(self.y))
         given = (weight, self.n_draws, self.seed)
         if self.labels is None:
-            return evaluate_numbers(self.y, self.prediction, *given)
+            return evaluate_numbers(self.y, self.prediction, *given, clusters=self.groups)
         scores = of_positive(self.scores, self.labels, self.positive)
         classes = (scores, self.labels, self.positive)
-        return evaluate_classes(self.y, self.prediction, *classes, *given)
+        return evaluate_classes(self.y, self.prediction, *classes, *given, clusters=self.groups)
 
     @cached_property
     def strata(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def _answers(
     """Return the answers of all models, judged by the same draws of the rows."""
     found = {name: Answers.of(subject, rows.data, y) for name, subject in subjects.items()}
     drawn = next(iter(found.values())).drawn_with(int(seed))
-    return {n: replace(a, n_draws=drawn.n_draws, seed=drawn.seed) for n, a in found.items()}
+    return {name: answers.drawn_like(drawn) for name, answers in found.items()}
 
 
 def _quality(answers: Answers) -> float:

@@ -67,6 +67,7 @@ def examine(
     folds: Folds | None = None,
     cv: Any = None,
     groups: Any = None,
+    row_groups: Any = None,
     positive: Any = None,
     metric: str | None = None,
     threshold: tuple[float, str] | None = None,
@@ -115,6 +116,8 @@ def examine(
         a copy of the model that is fitted to ``learn`` of its fold. They hold out each row once.
     cv, groups : splitter and array, default=None
         The folds of the learning curve, and the groups of the training rows; None: random folds.
+    row_groups : array of shape (n,), default=None
+        The groups of the rows X (patients, days): intervals are of groups drawn again, not of rows.
     positive : label, default=None
         The class that precision, recall and their like speak of; None is the second of two.
     metric : str, default=None
@@ -149,15 +152,19 @@ def examine(
     start, seconds = time.monotonic(), _seconds(time_limit)
     limits, subject = Limits.of(time_limit=seconds), Subject.of(model, search)
     rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
-    taught = _training(subject, train)
+    taught, together = _training(subject, train), _groups(row_groups, len(rows))
     crossed = None if folds is None else CrossFitted(subject, rows, targets, folds)
     if crossed is None:
         budget = SHARES["predictions"] * seconds
-        rows, targets, more = affordable_rows(subject, rows, targets, budget, random_state)
+        kept, more = affordable_rows(subject, rows, targets, budget, random_state)
+        if len(kept) < len(rows):
+            rows, targets = rows.take(kept), targets[kept]
+            together = None if together is None else together[kept]
         answers = Answers.of(subject, rows.data, targets)
     else:
         answers, more = crossed.answers, crossed.notes
-    answers = replace(answers.drawn_with(int(random_state)), positive=positive)
+    answers = answers.drawn_with(int(random_state))
+    answers = replace(answers, positive=positive, groups=together)
     work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
     work.crossed, work.cv, work.groups = crossed, cv, groups
     scores = work.scores(rivals, metric)
@@ -187,6 +194,17 @@ def _seconds(time_limit: Any) -> float:
     if not number or isinstance(time_limit, bool) or not time_limit > 0:
         raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {time_limit!r}")
     return float(time_limit)
+
+
+def _groups(groups: Any, n: int) -> np.ndarray | None:
+    """Return the groups of the rows as numbers, if there are any."""
+    if groups is None:
+        return None
+    if len(groups) != n:
+        raise ValueError(
+            f"row_groups must have an entry for each of the {n} rows; got {len(groups)}"
+        )
+    return np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
 
 
 def _training(subject: Subject, train: Any) -> Training | None:

@@ -48,7 +48,10 @@ def _check(target: Path) -> None:
 
 
 def write_text(target: Path, text: str) -> Path:
-    """Write a file that appears when it is complete; return its path."""
+    """Write a file that appears when it is complete; return its path.
+
+    Halves of characters, as the names of files may hold, are spelled out.
+    """
     with replacing(target) as file:
-        file.write(text.encode())
+        file.write(text.encode("utf-8", "backslashreplace"))
     return target

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._floats import EPS, LARGEST, TINY
+from mercer._floats import EPS, LARGEST, TINY, quantile
 from mercer._words import count, short_number
 from mercer.tables import moments, numerals
 from mercer.tables.columns import Column, as_numbers, as_seconds
@@ -39,7 +39,7 @@ def learn_number(column: Column, scale: bool, reading: Reading | None = None) ->
         "name": column.name,
         "kind": "number",
         "words": _number_words(scale, unit),
-        "median": float(np.median(present)),
+        "median": float(quantile(present, 0.5)),
         "unit": unit,
         **_center(_bent(present, unit), scale),
         "missing": len(values) - len(present),
@@ -55,7 +55,7 @@ def why_useless(present: np.ndarray) -> str:
     if not len(present):
         return "all values are missing"
     low, high = float(present.min()), float(present.max())
-    if high - low <= max(ROUNDING * max(abs(low), abs(high)), TINY):
+    if high / 2 - low / 2 <= 0.5 * max(ROUNDING * max(abs(low), abs(high)), TINY):
         return f"the same value in every row ({short_number(low)})"
     return ""
 
@@ -70,7 +70,7 @@ def heavy_tail(present: np.ndarray) -> float:
     """Return the median of the positive values of a column ≥ 0 with a long tail, otherwise 0."""
     if present.min() < 0.0:
         return 0.0
-    unit, largest = float(np.median(present[present > 0])), float(present.max())
+    unit, largest = float(quantile(present[present > 0], 0.5)), float(present.max())
     spread = present / largest - float(np.mean(present / largest))
     skewness = float(np.mean(spread**3)) / float(np.mean(spread**2)) ** 1.5
     # a logarithm changes little where the largest is a few units: zeros and ones, small counts

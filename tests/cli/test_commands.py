@@ -53,7 +53,7 @@ def test_rows_that_were_never_seen(mercer, model, tmp_path):
         (("predict", "people.csv", "people.csv"), 4, "not a model file"),
         (("predict", "none.mercer", "people.csv"), 4, "none.mercer"),
         (("predict", "MODEL", "people.csv", "--keep", "idd"), 2, "did you mean 'id'"),
-        (("predict", "MODEL", "people.csv", "--out", "a.xyz"), 3, "a.xyz"),
+        (("predict", "MODEL", "people.csv", "--out", "a.xyz"), 2, "a.xyz"),
         (("predict", "MODEL", "people.csv", "--json"), 2, "--out"),
         (("evaluate", "MODEL", "few.csv"), 3, "risk"),
         (("info", "people.csv"), 4, "not a model file"),
@@ -159,3 +159,29 @@ def test_help_names_every_command_and_loads_no_numerical_library():
 
 def test_the_version():
     assert library.__version__ in run("--version").stdout
+
+
+def test_classes_that_spreadsheets_take_for_formulas(mercer, tmp_path):
+    frame = pl.DataFrame({"a": [i / 40 for i in range(80)], "y": ["=cmd()", "x"] * 40})
+    frame.write_csv("a.csv")
+    assert mercer("fit", "a.csv", "-t", "y", "--model", "bayes", "-q", "--no-report").code == 0
+    ended = mercer("predict", "a.mercer", "a.csv", "--out", "b.csv")
+    assert "'=cmd()' begins as a formula does" in ended.err
+    assert set(pl.read_csv("b.csv")["prediction"]) <= {"=cmd()", "x"}  # as they are
+    assert "formula" not in mercer("predict", "a.mercer", "a.csv", "--out", "b.parquet").err
+
+
+def test_a_kept_column_is_not_written_over(mercer, model, table):
+    frame = pl.read_csv(table).with_columns(prediction=pl.lit("mine"))
+    frame.write_csv("more.csv")
+    ended = mercer("predict", model, "more.csv", "--keep", "prediction")
+    assert ended.code == 2
+    assert "--keep: 'prediction' is a column of the answers" in ended.err
+
+
+def test_the_demo_does_not_write_over_a_table_of_that_name(mercer, tmp_path):
+    (tmp_path / "penguins.csv").write_text("mine\n1\n")
+    ended = mercer("demo", "--folder", tmp_path)
+    assert ended.code == 2
+    assert "name another folder" in ended.err
+    assert (tmp_path / "penguins.csv").read_text() == "mine\n1\n"

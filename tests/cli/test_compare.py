@@ -122,3 +122,23 @@ def test_what_is_wrong_is_said_in_one_line(mercer, model, words, code, message):
     ended = mercer("compare", *words)
     assert ended.code == code
     assert message in ended.err.splitlines()[-1]
+
+
+def test_the_table_is_read_as_told(mercer, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    lines = [f"{a:.3f};{b:.3f};{7 + (a + b / 3 > 0)}".replace(".", ",") for a, b in X]
+    lines[3] = "none;0,5;7"
+    (tmp_path / "a.csv").write_text("\n".join(["a;b;y", *lines]))
+    told = ("--sep", ";", "--decimal", ",", "--na", "none", "--kind", "b=ignore")
+    words = ("-t", "y", "--models", "bayes,logistic", "--effort", "quick")
+    ended = mercer("compare", "a.csv", *words, *told)
+    assert ended.code == 0, ended.err
+    for name in ("bayes", "logistic"):
+        fitted = ("--model", name, "--save", f"{name}.mercer", "--no-report", "-q")
+        assert mercer("fit", "a.csv", "-t", "y", *fitted, *told[:-2]).code == 0
+    saved = ("compare", "a.csv", "bayes.mercer", "logistic.mercer")
+    assert mercer(*saved, *told[:-2]).code == 0
+    assert mercer(*saved, *told).err.startswith("mercer: --kind is for --models")
+    wrong = mercer("compare", "a.csv", *words, "--decimal", "x")
+    assert (wrong.code, "--decimal" in wrong.err) == (2, True)

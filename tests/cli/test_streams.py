@@ -20,7 +20,7 @@ from tests.cli.conftest import ended  # noqa: E402
 
 ENCODINGS = ("cp1252", "ascii", "latin-1", "utf-8")
 CITY = ("--model", "bayes", "--save", "city.mercer", "--no-report")
-ODD = "Köln λ−²\x1b[31m\x07\u202e"
+ODD = "Köln λ−²\x1b[31m\x07\u202e\u200f\r"
 QUICK = ("--model", "linear", "--time-limit", "20s")
 
 
@@ -55,11 +55,13 @@ def test_every_command_writes_in_every_encoding(run_in, odd_table, encoding):
     commands = [
         ("fit", odd_table, "-t", "y", *QUICK),
         ("fit", odd_table, "-t", "city", *CITY),
+        ("fit", odd_table, "-t", "city", *CITY[:2], "--save", f"{ODD}.mercer", "--no-report"),
         ("evaluate", "odd.mercer", odd_table),
         ("evaluate", "city.mercer", odd_table, "--target", "city"),
         ("info", "city.mercer"),
         ("info", "city.mercer", "--json"),
         ("embed", odd_table, "--method", "pca", "--color", "city"),
+        ("compare", odd_table, "city.mercer", f"{ODD}.mercer"),
         ("kernels",),
         ("check-kernel", "rbf"),
         ("--help",),
@@ -71,7 +73,7 @@ def test_every_command_writes_in_every_encoding(run_in, odd_table, encoding):
         assert code == 0, (words, err)
         assert told.strip()
         shown = ("" if "--json" in words else told) + err.decode(encoding)
-        assert not set("\x1b\x07\u202e") & set(shown), words
+        assert not set("\x1b\x07\u202e\u200f\r") & set(shown), words
     assert Path("odd.mercer").exists()
     assert Path("odd.report.html").exists()
 

@@ -105,7 +105,7 @@ def test_writing_says_what_is_wrong(tmp_path):
 def test_a_table_that_cannot_be_written_leaves_the_old_file(tmp_path):
     path = written(tmp_path, "a.csv")
     before = path.read_bytes()
-    with pytest.raises(pl.exceptions.PolarsError):
+    with pytest.raises(DataError, match=r"cannot be written .*nested"):
         write_table(pl.DataFrame({"a": [[1, 2]]}), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.csv"]

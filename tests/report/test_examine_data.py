@@ -16,6 +16,7 @@ from mercer import SVC, KernelRidge, Ridge, TableEncoder
 from mercer._limits import Limits
 from mercer.datasets import load_penguins
 from mercer.report._budget import LeftOutError
+from mercer.report._cases import case_tables
 from mercer.report._data import BINS, data_of
 from mercer.report._dependence import dependences
 from mercer.report._reasons import Reasons
@@ -221,6 +222,23 @@ def test_many_orders_come_near_to_the_exact_values():
         return subject.model.predict_proba(mixed)[:, own].mean()
 
     np.testing.assert_allclose(reasons.parts(i), exact_shapley(value, 4), atol=0.06)
+
+
+def test_reasons_that_time_did_not_allow_are_said(monkeypatch):
+    X, y = IRIS
+    subject = Subject.of(SVC(probability=True).fit(X[::2], y[::2]))
+    rows = as_rows(X[1::2])
+    answers = Answers.of(subject, rows.data, y[1::2])
+    importances = [Importance(name, Estimate(1.0, 0.5, 1.5)) for name in rows.names]
+    reasons = Reasons.of(subject, rows, answers, importances, Limits.of())
+    asked = iter([False] * 3)
+    monkeypatch.setattr(Limits, "stopped", lambda self: next(asked, True))
+    tables = case_tables(answers, rows, [0], reasons)
+    table = next(table for table in tables if table.heading == "least certain")
+    explained = [bool(case.reasons) for case in table.cases]
+    assert len(explained) == 10
+    assert explained == sorted(explained, reverse=True)
+    assert f"time was up after {sum(explained)} of 10 rows" in table.words
 
 
 def test_mistakes_have_reasons_and_typical_rows_have_none():

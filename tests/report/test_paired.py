@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from mercer import SVC, Ridge
+from mercer.report import examine
 from mercer.report._scores import FEWEST_DECISIVE, lead
 from mercer.report._subject import Answers
 
@@ -119,3 +121,43 @@ def test_without_scores_there_is_no_lead_of_areas():
     y, one, other = classes(0)
     own, rival = judged(y, one.argmax(axis=1)), judged(y, other.argmax(axis=1))
     assert lead(own, rival, "auc") is None
+
+
+# ---------------------------------------------------------------- rows that belong together
+def width(estimate) -> float:
+    return estimate.high - estimate.low
+
+
+def test_intervals_are_of_groups_where_rows_belong_together():
+    """Ten copies of each row say no more than one: the interval is that of the rows alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
+    model, copies = SVC().fit(X, y), np.repeat(np.arange(80), 10)
+    few = examine(model, X, y, only_scores=True).scores[0].model
+    many = examine(model, X[copies], y[copies], only_scores=True).scores[0].model
+    grouped = {"row_groups": copies, "only_scores": True}
+    whole = examine(model, X[copies], y[copies], **grouped).scores[0].model
+    assert whole.value == pytest.approx(few.value)
+    assert width(whole) == pytest.approx(width(few), rel=0.25)
+    assert width(many) < 0.5 * width(whole)
+
+
+def test_leads_and_numbers_are_drawn_by_groups_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60)
+    model, copies = Ridge().fit(X, y), np.repeat(np.arange(60), 10)
+    known = {"train": (X, y), "only_scores": True}
+    by_rows = examine(model, X[copies], y[copies], **known).scores[0]
+    by_groups = examine(model, X[copies], y[copies], row_groups=copies, **known).scores[0]
+    assert width(by_groups.model) > 1.5 * width(by_rows.model)
+    for name, found in by_groups.leads.items():
+        assert found.value == pytest.approx(by_rows.leads[name].value)
+        assert width(found) > 1.5 * width(by_rows.leads[name])
+
+
+def test_groups_of_another_length_are_refused():
+    X, y = np.arange(12.0).reshape(-1, 1), np.arange(12.0)
+    with pytest.raises(ValueError, match="row_groups must have an entry for each of the 12 rows"):
+        examine(Ridge().fit(X, y), X, y, row_groups=[1, 2])

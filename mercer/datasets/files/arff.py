@@ -6,20 +6,23 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from mercer._words import short
 from mercer.datasets.files.data import DataError, Table, polars
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import clear_names
 from mercer.datasets.files.source import Source, as_utf8
 from mercer.datasets.files.words import convert, kinds_of, lacking
 
+MOST_DIGITS = 9  # of the number of an attribute
 NUMERIC = ("numeric", "real", "integer")
 
+# each character is matched in one way only: what is no quoted text is refused in linear time
+_QUOTED = r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 _ATTRIBUTE = re.compile(
-    r"""@attribute\s+ ("(?:\\.|[^"])*" | '(?:\\.|[^'])*' | \S+) \s* (\{.*\} | \S.*)""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"""@attribute\s+ ({_QUOTED} | \S+) \s* (\{{.*\}} | \S.*)""", re.IGNORECASE | re.VERBOSE
 )
-_TOKEN = re.compile(r"""\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^,]*?)\s*(?:,|$)""")
-_PAIR = re.compile(r"""\s*(\d+)\s+("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^,]*?)\s*(?:,|$)""")
+_TOKEN = re.compile(rf"""\s*({_QUOTED})\s*(?:,|$)|([^,]*)(?:,|$)""")
+_PAIR = re.compile(rf"""\s*([0-9]+)\s(?:\s*({_QUOTED})\s*(?:,|$)|([^,]*)(?:,|$))""")
 
 
 class _Attribute(NamedTuple):
@@ -78,7 +81,7 @@ def _attribute(line: str, source: Source, number: int) -> _Attribute:
     if kind in ("string", "date"):
         return _Attribute(name, "date" if kind == "date" else "text", None)
     raise DataError(
-        f"{source.name}: attribute {name!r} in line {number} is of type {kind!r}: "
+        f"{source.name}: attribute {short(name)!r} in line {number} is of type {short(kind)!r}: "
         f"numbers, nominal values, strings and dates are read"
     )
 
@@ -102,14 +105,25 @@ def _row(line: str, attributes: list[_Attribute], source: Source, number: int) -
 
 def _sparse_row(line: str, attributes: list[_Attribute], source: Source, number: int) -> list[Any]:
     row: list[Any] = [attribute.zero for attribute in attributes]
-    for match in _PAIR.finditer(line.strip("{} \t")):
-        if int(match[1]) >= len(row):
+    for place, value in _pairs(line.strip("{} \t"), f"{source.name}: line {number}"):
+        if len(place) > MOST_DIGITS or int(place) >= len(row):
             raise DataError(
-                f"{source.name}: line {number} has a value for attribute {match[1]}, "
+                f"{source.name}: line {number} has a value for attribute {short(place)}, "
                 f"the last one is {len(row) - 1} (counted from 0)"
             )
-        row[int(match[1])] = _value(match[2])
+        row[int(place)] = _value(value)
     return row
+
+
+def _pairs(line: str, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the places and values of a sparse row."""
+    position = 0
+    while position < len(line):
+        match = _PAIR.match(line, position)
+        if match is None:
+            raise DataError(f"{where} is not '{{place value, place value, …}}'")
+        yield match[1], (match[2] or match[3]).strip()
+        position = match.end()
 
 
 def _tokens(line: str) -> list[str]:
@@ -118,7 +132,7 @@ def _tokens(line: str) -> list[str]:
         return [token.strip() for token in line.split(",")]
     tokens, position = [], 0
     while match := _TOKEN.match(line, position):
-        tokens.append(match[1])
+        tokens.append((match[1] or match[2]).strip())
         position = match.end()
         if not match[0].endswith(","):
             break

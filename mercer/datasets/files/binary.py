@@ -4,42 +4,70 @@ from __future__ import annotations
 
 import glob
 import io
+import math
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
-from mercer.datasets.files.data import DataError, Table, numbered, plain, polars, typed
+from mercer.datasets.files.data import (
+    DataError,
+    Table,
+    damage_told,
+    numbered,
+    plain,
+    polars,
+    typed,
+)
 from mercer.datasets.files.dialect import Dialect
+from mercer.datasets.files.sizes import (
+    refuse_bytes,
+    refuse_columns,
+    refuse_large_archive,
+)
 from mercer.datasets.files.source import Source
 from mercer.datasets.files.words import lacking
 
 STREAM = b"\xff\xff\xff\xff"
+PLAIN = "biufUS"  # kinds of arrays that are read: numbers and texts
+LEAST_CELL_BYTES = 1  # that a value of a column takes
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 TARGET = "y"  # the array of an archive that holds the targets
 
 
 # ---------------------------------------------------------------- Parquet and Arrow
 def read_columnar(source: Source, dialect: Dialect) -> Table:
     """Read a whole file of Parquet or Arrow."""
-    frame = _try(source, lambda: _scan(source).collect())
-    _refuse_empty(frame.height, source)
+    lazy = _try(source, lambda: _scan(source))
+    _refuse_claims(lazy, source)
+    frame = _try(source, lazy.collect)
     return Table(lacking(typed(plain(frame)), dialect.missing))
 
 
 def columnar_batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
     """Yield the rows of a file of any size; the types are those of the file."""
     lazy = _try(source, lambda: _scan(source))
-    height = _try(source, lambda: lazy.select(polars().len()).collect().item())
-    _refuse_empty(height, source)
+    height = _height(lazy, source)
     for start in range(0, height, rows):
         part = _try(source, lazy.slice(start, rows).collect)
         yield lacking(typed(plain(part)), dialect.missing)
 
 
-def _refuse_empty(height: int, source: Source) -> None:
+def _height(lazy: Any, source: Source) -> int:
+    height = int(_try(source, lambda: lazy.select(polars().len()).collect().item()))
     if not height:
         raise DataError(f"{source.name} has columns and no rows: give a file with rows")
+    return height
+
+
+def _refuse_claims(lazy: Any, source: Source) -> None:
+    """Raise if the table is too large: a page of one repeated value may stand for any rows."""
+    height, width = _height(lazy, source), len(_try(source, lazy.collect_schema))
+    refuse_columns(width, source.name)
+    refuse_bytes(LEAST_CELL_BYTES * height * width, source.name)
 
 
 def _scan(source: Source) -> Any:
@@ -54,15 +82,9 @@ def _scan(source: Source) -> Any:
 
 
 def _try(source: Source, work: Callable[[], Any]) -> Any:
-    pl = polars()
-    try:
+    what = f"{source.name} is damaged or in another format"
+    with damage_told(what, "get it again, or say format=…"):
         return work()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise DataError(
-            f"{source.name} is damaged or in another format ({reason}): get it again, "
-            f"or say format=…"
-        ) from None
 
 
 # ---------------------------------------------------------------- archives of arrays
@@ -85,20 +107,43 @@ def read_npz(source: Source, dialect: Dialect) -> Table:
 def _arrays(source: Source) -> dict[str, np.ndarray]:
     if not source.head.startswith(b"PK"):
         raise DataError(f"{source.name} is not a .npz archive, whatever its ending says")
-    try:
-        with np.load(io.BytesIO(source.content()), allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, zipfile.BadZipFile, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{source.name} is not a plain .npz archive ({reason})") from None
+    content = source.content()
+    refuse_large_archive(content, source.name)
+    with (
+        damage_told(f"{source.name} is not a plain .npz archive", "save the arrays again"),
+        zipfile.ZipFile(io.BytesIO(content)) as archive,
+    ):
+        members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+        return {m.filename.removesuffix(".npy"): _array(archive, m) for m in members}
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """Return an array that has as many bytes as its header claims."""
+    with archive.open(member) as file:
+        shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
+        claimed, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
+    if claimed != held and not dtype.hasobject:
+        raise ValueError(f"{member.filename} claims to be {shape}, and holds {held:,} bytes")
+    with archive.open(member) as file:
+        array = npy.read_array(file, allow_pickle=False)
+    if dtype.kind == "U" and array.size and _codes(array).max() > sys.maxunicode:
+        raise ValueError(f"{member.filename} holds numbers that are no characters")
+    return array
+
+
+def _codes(texts: np.ndarray) -> np.ndarray:
+    """Return the codes of the characters of texts."""
+    flat = np.ascontiguousarray(texts.reshape(-1))
+    return flat.view(np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder))
 
 
 def _rows(X: np.ndarray, source: Source) -> np.ndarray:
-    if X.ndim < 1 or X.size == 0 or X.dtype.kind not in "biufUS":
+    if X.ndim < 1 or X.size == 0 or X.dtype.kind not in PLAIN:
         raise DataError(
             f"X in {source.name} has shape {X.shape} and type {X.dtype}: "
             f"rows of numbers or strings are read"
         )
+    refuse_columns(X.size // X.shape[0], source.name)
     return X.reshape(X.shape[0], -1)
 
 
@@ -120,10 +165,18 @@ def _names(arrays: Mapping[str, np.ndarray], width: int, source: Source) -> list
 
 def _target(arrays: Mapping[str, np.ndarray], n: int, source: Source) -> np.ndarray:
     y, classes = arrays[TARGET], arrays.get("classes")
-    if y.shape != (n,):
-        raise DataError(f"y in {source.name} has shape {y.shape}: ({n},) goes with X")
+    if y.shape != (n,) or y.dtype.kind not in PLAIN:
+        raise DataError(
+            f"y in {source.name} has shape {y.shape} and type {y.dtype}: numbers or strings of "
+            f"shape ({n},) go with X"
+        )
     if classes is None or y.dtype.kind not in "iu":
         return y
+    if classes.ndim != 1 or classes.dtype.kind not in PLAIN:
+        raise DataError(
+            f"classes in {source.name} have shape {classes.shape} and type {classes.dtype}: a list "
+            f"of names is read"
+        )
     if y.min() < 0 or y.max() >= len(classes):
         raise DataError(
             f"y in {source.name} runs from {y.min()} to {y.max()}: the codes of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._words import MOST_NEAREST, count, listing, nearest
+from mercer._words import MOST_NEAREST, count, listing, nearest, short
+
+LONGEST_REASON = 160  # characters of what another library says
 
 
 class DataError(ValueError):
@@ -181,6 +184,24 @@ def _as_text(column: Any) -> Any:
     return polars().Series(column.name, texts, dtype=polars().String)
 
 
+# ---------------------------------------------------------------- what is damaged
+@contextmanager
+def damage_told(what: str, advice: str) -> Iterator[None]:
+    """Turn what other libraries raise on damaged bytes, which is no fixed list, into one line.
+
+    A panic of compiled code is no `Exception`, and has no name that could be imported.
+    """
+    try:
+        yield
+    except (DataError, ImportError, MemoryError):
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = short(" ".join(str(error).split()) or type(error).__name__, LONGEST_REASON)
+        raise DataError(f"{what} ({reason}): {advice}") from None
+
+
 # ---------------------------------------------------------------- what is not there
 def missing_file(path: Path) -> DataError:
     """Return the error for a path where no file is, with the nearest names of the folder."""
@@ -196,7 +217,8 @@ def unknown_column(name: str, columns: Sequence[str], path: Path | None = None) 
     where = f" of {str(path)!r}" if path is not None else ""
     among = count(len(columns), "column") + where
     near = listing(nearest(name, columns) or columns[:MOST_NEAREST], "or")
-    return DataError(f"there is no column {name!r} among the {among}: did you mean {near}?")
+    wanted = short(name, 80)
+    return DataError(f"there is no column {wanted!r} among the {among}: did you mean {near}?")
 
 
 def _instead(name: str, names: Sequence[str]) -> str:

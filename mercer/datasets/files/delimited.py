@@ -20,7 +20,7 @@ from mercer.datasets.files.layout import (
     layout_of,
     line_of,
     preamble,
-    reader,
+    records,
     scan,
     whole_records,
     without_blank_lines,
@@ -205,12 +205,11 @@ def _lenient(text: _Text) -> Iterator[Any]:
 
 def _python_rows(text: _Text) -> Iterator[list[str]]:
     width = len(text.layout.names)
-    rows = reader(_lines(text), text.layout.separator, "quoted")
-    for row in rows:
+    for row, line in records(_lines(text), text.layout.separator, "quoted"):
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != width:
-            raise _wrong_length(text.source, text.above + rows.line_num, len(row), width)
+            raise _wrong_length(text.source, text.above + line, len(row), width)
         yield row
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from mercer.datasets.files.data import DataError, Table, plain, polars, regroup
 from mercer.datasets.files.dialect import Dialect
@@ -12,6 +15,9 @@ from mercer.datasets.files.source import HEAD_BYTES, Source, as_utf8
 from mercer.datasets.files.words import lacking
 
 LARGE_BLOCK, SMALL_BLOCK = 2**26, 2**23  # bytes
+
+DEEPEST = 16
+"""Levels of brackets that are left to polars, whose memory doubles with each."""
 
 EXACT = (1, 35)
 """From this version on polars loses no value of a column of mixed types, and no wrong line."""
@@ -35,10 +41,18 @@ def batches(
 def _frames(source: Source, size: int, schema: Mapping[str, Any] | None) -> Iterator[Any]:
     """Read twice unless the types are known or all is in one block."""
     source.refuse_binary()
-    if (whole := _whole(source)) is not None:
-        return iter([_fit(whole, schema or dict(whole.schema))])
-    types = dict(schema) if schema else _types(source, size)
+    with _within_python(source):
+        whole = _whole(source)
+    if whole is not None:
+        return iter([_fit(whole, _some(schema or dict(whole.schema), source))])
+    types = _some(dict(schema) if schema else _types(source, size), source)
     return (_fit(frame, types) for frame in _blocks(source, size))
+
+
+def _some(types: Mapping[str, Any], source: Source) -> Mapping[str, Any]:
+    if not types:
+        raise DataError(f"{source.name} has objects without a name in them: no column to read")
+    return types
 
 
 def _types(source: Source, size: int) -> dict[str, Any]:
@@ -123,7 +137,8 @@ def _blocks(source: Source, size: int) -> Iterator[Any]:
 def _frame(text: bytes, source: Source, line: int) -> Any:
     """Read with polars, or slowly where it refuses: that finds the line that is wrong."""
     pl = polars()
-    if tuple(int(part) for part in pl.__version__.split(".")[:2]) < EXACT:
+    is_exact = tuple(int(part) for part in pl.__version__.split(".")[:2]) >= EXACT
+    if not is_exact or _depth(text) > DEEPEST:
         return _slowly(text, source, line)
     try:
         return plain(pl.read_ndjson(text, infer_schema_length=None))
@@ -131,9 +146,38 @@ def _frame(text: bytes, source: Source, line: int) -> Any:
         return _slowly(text, source, line)
 
 
+def _depth(text: bytes) -> int:
+    """Return how deeply the brackets of a line are nested at most; those in strings count too."""
+    codes = np.frombuffer(text + b"\n", np.uint8)
+    level = np.cumsum(_STEP[codes], dtype=np.int32)
+    ends = np.flatnonzero(codes == ord("\n"))
+    starts = np.append(0, ends[:-1] + 1)
+    before = np.append(0, level[ends[:-1]])
+    return int((np.maximum.reduceat(level, starts) - before).max())
+
+
+_STEP = np.zeros(256, np.int8)
+_STEP[[*b"[{"]], _STEP[[*b"]}"]] = 1, -1
+
+
 def _slowly(text: bytes, source: Source, line: int) -> Any:
     numbered = enumerate(text.decode().split("\n"), start=line + 1)
-    return _table([_object(words, source, number) for number, words in numbered if words.strip()])
+    with _within_python(source):
+        rows = [_object(words, source, number) for number, words in numbered if words.strip()]
+        return _table(rows)
+
+
+@contextmanager
+def _within_python(source: Source) -> Iterator[None]:
+    """Say in one line what Python does not read: brackets without end, a number too long."""
+    try:
+        yield
+    except RecursionError:
+        raise DataError(f"{source.name} has brackets that are nested too deeply") from None
+    except DataError:
+        raise
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{source.name} cannot be read ({error})") from None
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:
@@ -158,7 +202,9 @@ def _column(name: str, values: list[Any]) -> Any:
     if not types:
         return pl.Series(name, values, dtype=pl.Null)
     if types <= {int, float}:
-        return pl.Series(name, values, dtype=pl.Float64 if float in types else pl.Int64)
+        whole = all(v is None or (type(v) is int and -(2**63) <= v < 2**63) for v in values)
+        numbers = values if whole else [None if v is None else float(v) for v in values]
+        return pl.Series(name, numbers, dtype=pl.Int64 if whole else pl.Float64)
     if types in ({str}, {bool}):
         return pl.Series(name, values)
     texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]

@@ -10,13 +10,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mercer.datasets.files.data import DataError
+from mercer.datasets.files.sizes import refuse_columns
 from mercer.datasets.files.source import as_utf8
 from mercer.datasets.files.words import MISSING, is_number
 
@@ -50,6 +53,7 @@ def layout_of(text: bytes, complete: bool, separator: str | None = None) -> Layo
     rows = _rows(sample, separator, quoting)
     header = looks_like_header(rows)
     names = rows[0] if header else [""] * len(rows[0] if rows else [""])
+    refuse_columns(len(names), "the file")
     return Layout(separator, quoting, header, clear_names([_COMMENT.sub("", n) for n in names]))
 
 
@@ -77,9 +81,9 @@ def preamble(text: bytes) -> Preamble:
     if named := _NAMED_SEPARATOR.fullmatch(lines[0].strip()):
         return Preamble(1, named[1])
     above = list(takewhile(lambda line: not line.strip() or line.startswith("#"), lines))
-    if not any(above) or len(above) == len(lines):
+    last = max((i for i, line in enumerate(above) if line.startswith("#")), default=None)
+    if last is None or len(above) == len(lines):
         return Preamble(0, None)
-    last = max(i for i, line in enumerate(above) if line.startswith("#"))
     return Preamble(last if _names_columns(lines[last:]) else last + 1, None)
 
 
@@ -97,12 +101,16 @@ _COMMENT = re.compile(r"^#+\s*(?=\S)")
 # ---------------------------------------------------------------- separator and quotes
 def _separator(sample: str) -> str:
     """Return the separator by which most rows have as many fields as the first one."""
-    agreement = {s: _agreement(_rows(sample, s, "quoted")) for s in SEPARATORS}
+    agreement = {s: _agreement(sample, s) for s in SEPARATORS}
     best = max(SEPARATORS, key=lambda s: agreement[s])  # the first of equals
     return best if agreement[best] > 0 else ","
 
 
-def _agreement(rows: list[list[str]]) -> float:
+def _agreement(sample: str, separator: str) -> float:
+    try:
+        rows = _rows(sample, separator, "quoted")
+    except DataError:  # one field without end: it separates nothing
+        return 0.0
     width = len(rows[0]) if rows else 0
     return sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0
 
@@ -131,9 +139,8 @@ def _is_even(text: bytes, separator: str) -> bool:
 
 
 def _rows(sample: str, separator: str, quoting: Quoting) -> list[list[str]]:
-    rows = reader(io.StringIO(sample, newline=""), separator, quoting)
     found = []
-    for row in rows:
+    for row, _ in records(io.StringIO(sample, newline=""), separator, quoting):
         if any(cell.strip() for cell in row):
             found.append([unquoted(cell.strip()) for cell in row])
         if len(found) == SAMPLE_ROWS:
@@ -141,11 +148,24 @@ def _rows(sample: str, separator: str, quoting: Quoting) -> list[list[str]]:
     return found
 
 
-def reader(lines: Iterable[str], separator: str, quoting: Quoting) -> Any:
-    """Return Python's own reader, which takes every quote as well as it can."""
+class Record(NamedTuple):
+    """The fields of a record, and the line on which it ends."""
+
+    fields: list[str]
+    line: int
+
+
+def records(lines: Iterable[str], separator: str, quoting: Quoting) -> Iterator[Record]:
+    """Yield what Python's own reader reads, which takes every quote as well as it can."""
+    options: dict[str, Any] = {"skipinitialspace": True}
     if quoting == "literal":
-        return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+        options = {"quoting": csv.QUOTE_NONE}
+    rows = csv.reader(lines, delimiter=separator, **options)
+    try:
+        for row in rows:
+            yield Record(row, rows.line_num)
+    except csv.Error as error:
+        raise DataError(f"line {rows.line_num} cannot be read ({error})") from None
 
 
 def unquoted(cell: str) -> str:
@@ -189,16 +209,17 @@ def _counts_up(row: list[str]) -> bool:
 
 def clear_names(names: list[str]) -> list[str]:
     """Return names that are there and differ: ``column_3`` for none, ``age_2`` for a second age."""
-    clear: list[str] = []
-    taken = {name.strip() for name in names}
+    clear: dict[str, None] = {}
+    taken, numbers = {name.strip() for name in names}, Counter[str]()
     for position, name in enumerate(names, start=1):
         plain = name.strip() or f"column_{position}"
-        number, new = 1, plain
-        while new in clear or (number > 1 and new in taken):
+        number, new = numbers[plain], plain
+        while new in clear or (number > 0 and new in taken):
             number += 1
-            new = f"{plain}_{number}"
-        clear.append(new)
-    return clear
+            new = f"{plain}_{number + 1}"
+        numbers[plain] = number
+        clear[new] = None
+    return list(clear)
 
 
 # ---------------------------------------------------------------- records
@@ -272,7 +293,8 @@ def first_ragged(text: bytes, records: Records, width: int) -> int | None:
 def without_blank_lines(text: bytes, records: Records, skip: int = 0) -> bytes:
     """Leave out lines that hold white space only (they are no rows) and the first other ones."""
     blank = [int(i) for i in _maybe_blank(text, records) if _is_blank(text, records, int(i))]
-    first = np.setdiff1d(np.arange(len(blank) + skip), blank)[:skip].tolist() if skip else []
+    places = np.arange(min(len(blank) + skip, len(records.starts)))
+    first = np.setdiff1d(places, blank)[:skip].tolist() if skip else []
     kept, position = [], 0
     for i in sorted(blank + first):
         kept.append(text[position : records.starts[i]])

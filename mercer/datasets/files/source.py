@@ -16,13 +16,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from mercer.datasets.files.data import DataError, missing_file
+from mercer.datasets.files.sizes import Bounded, memory_bound
 
+BUFFER_BYTES = 2**20
 HEAD_BYTES = 2**16
 """How much of a file is looked at to tell its format."""
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 ENDINGS = {".gz", ".bz2", ".xz", ".zst"}
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WIDE = {  # the longer mark first: one begins with the other
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Source:
     compression: str
     head: bytes
     kept: bytes | None = None
+    most: int | None = None  # bytes that are read
 
     @classmethod
     def of(cls, path: Any) -> Source:
@@ -62,7 +70,11 @@ class Source:
         """Return a context manager of the unpacked bytes."""
         if self.kept is not None:
             return io.BytesIO(self.kept)
-        return _unpacked(self.path, self.compression)
+        return _unpacked(self.path, self.compression, self.most)
+
+    def in_memory(self) -> Source:
+        """Return the same file, to be read whole: as far as there is memory for it."""
+        return replace(self, most=memory_bound())
 
     def keep(self, most: int) -> Source:
         """Return the same with its content in memory if that is not larger than this."""
@@ -83,16 +95,16 @@ class Source:
                 yield decode(block)
 
     def _decoder(self) -> Callable[[bytes], bytes]:
-        if self.head.startswith(_UTF16):
-            wide = codecs.getincrementaldecoder("utf-16")()
-            return lambda block: wide.decode(block).encode()
+        if wide := _wide(self.head):
+            decoder = codecs.getincrementaldecoder(wide)(errors="replace")
+            return lambda block: decoder.decode(block).encode()
         if b"\r" in self.head and b"\n" not in self.head:
             return lambda block: block.replace(b"\r", b"\n")
         return _WithoutMark()
 
     def refuse_binary(self) -> None:
         """Raise if this is no text."""
-        if self.head.startswith(_UTF16):
+        if _wide(self.head):
             return
         strange = sum(self.head.count(code) for code in _CONTROL)
         if strange > len(self.head) // 1000:
@@ -103,6 +115,11 @@ class Source:
 
 
 _CONTROL = [bytes([code]) for code in range(32) if code not in b"\t\n\r\f\x1a\x1b"]
+
+
+def _wide(head: bytes) -> str:
+    """Return the encoding that a byte order mark tells, or "" for the usual one."""
+    return next((name for mark, name in _WIDE.items() if head.startswith(mark)), "")
 
 
 class _WithoutMark:
@@ -142,11 +159,11 @@ def _compression(path: Path) -> str:
 
 
 @contextmanager
-def _unpacked(path: Path, compression: str) -> Iterator[IO[bytes]]:
+def _unpacked(path: Path, compression: str, most: int | None = None) -> Iterator[IO[bytes]]:
     """Open a file; what goes wrong while it is read becomes an error of one line."""
     try:
         with _OPEN[compression](path) as stream:
-            yield stream
+            yield stream if most is None else _bounded(stream, most, path)
     except PermissionError:
         raise DataError(f"{str(path)!r} may not be read: permission denied") from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
@@ -155,6 +172,10 @@ def _unpacked(path: Path, compression: str) -> Iterator[IO[bytes]]:
         raise DataError(
             f"{str(path)!r} is damaged or cut off ({compression}: {error}): get the file again"
         ) from None
+
+
+def _bounded(stream: Any, most: int, path: Path) -> IO[bytes]:
+    return io.BufferedReader(Bounded(stream, most, repr(str(path))), BUFFER_BYTES)
 
 
 def _open_zst(path: Path) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from mercer.datasets.files.data import DataError, Table
+from mercer.datasets.files.data import DataError, Table, damage_told
 from mercer.datasets.files.dialect import Dialect
+from mercer.datasets.files.sizes import MOST_SPARSE_COLUMNS, refuse_columns
 from mercer.datasets.files.source import Source
 
 LABEL = "label"
@@ -30,7 +31,8 @@ def read(source: Source, dialect: Dialect) -> Table:
     source.refuse_binary()
     with source.open() as stream:
         X, y = _parse(stream, source, zero_based="auto")
-    _refuse_empty(X, source)
+    _refuse_empty(X.shape[0], source)
+    refuse_columns(X.shape[1], source.name, MOST_SPARSE_COLUMNS)
     return Table(sp.csr_array(X), LABEL, _whole_numbers(y))
 
 
@@ -41,6 +43,7 @@ def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
     """
     source.refuse_binary()
     shape = _Shape(1, len(dialect.schema)) if dialect.schema else _shape(source, rows)
+    refuse_columns(shape.last, source.name, MOST_SPARSE_COLUMNS)
     for text in _parts(source, rows):
         X, _ = _parse(io.BytesIO(text), source, zero_based=True)
         yield _columns(X, shape)
@@ -48,11 +51,13 @@ def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
 
 def _shape(source: Source, rows: int) -> _Shape:
     """Return the columns that occur; they are counted from 1 unless a column 0 is among them."""
-    first, last = 1, 0
+    first, last, n_rows = 1, 0, 0
     for text in _parts(source, rows):
         X, _ = _parse(io.BytesIO(text), source, zero_based=True)
+        n_rows += X.shape[0]
         if X.nnz:
             first, last = min(first, int(X.indices.min())), max(last, int(X.indices.max()))
+    _refuse_empty(n_rows, source)
     return _Shape(first, last)
 
 
@@ -71,16 +76,13 @@ def _parts(source: Source, rows: int) -> Iterator[bytes]:
 
 
 def _parse(stream: Any, source: Source, zero_based: Any) -> tuple[Any, np.ndarray]:
-    try:
+    what = f"{source.name} is not in svmlight format, 'label index:value …'"
+    with damage_told(what, "mend the line, or say format=…"):
         return load_svmlight_file(stream, zero_based=zero_based)
-    except (ValueError, OverflowError, IndexError) as error:
-        raise DataError(
-            f"{source.name} is not in svmlight format, 'label index:value …' ({error})"
-        ) from None
 
 
-def _refuse_empty(X: Any, source: Source) -> None:
-    if not X.shape[0]:
+def _refuse_empty(n_rows: int, source: Source) -> None:
+    if not n_rows:
         raise DataError(f"{source.name} has no rows: give a file with rows")
 
 

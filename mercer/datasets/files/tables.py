@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mercer.datasets.files import arff, delimited, json_lines, svmlight, workboo
 from mercer.datasets.files.binary import STREAM, columnar_batches, read_columnar, read_npz
 from mercer.datasets.files.data import Data, DataError, Table, polars, regroup, split
 from mercer.datasets.files.dialect import Dialect, dialect
+from mercer.datasets.files.sizes import DAMAGED
 from mercer.datasets.files.source import Source, as_utf8
 from mercer.datasets.files.workbook import OLD_WORKBOOK
 
@@ -49,7 +50,7 @@ def _at_once(read: Callable[[Source, Dialect], Table]) -> Reader:
     """Return the reader of a format whose batches are cut from the whole file."""
 
     def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
-        yield from regroup([read(source, dialect).rows], rows)
+        yield from regroup([read(source.in_memory(), dialect).rows], rows)
 
     return Reader(read, batches)
 
@@ -135,7 +136,7 @@ def load_file(
     told = dialect(sep, na, decimal, sheet, text)
     source = Source.of(path)
     name = format_of(source, format)
-    return split(READERS[name].read(source, told), target, name, source.path)
+    return split(READERS[name].read(source.in_memory(), told), target, name, source.path)
 
 
 def read_batches(
@@ -206,8 +207,8 @@ def _archive(source: Source) -> str:
     if source.ending in FORMATS["excel"]:
         return "excel"
     try:
-        names = zipfile.ZipFile(io.BytesIO(source.content())).namelist()
-    except zipfile.BadZipFile:
+        names = zipfile.ZipFile(io.BytesIO(source.in_memory().content())).namelist()
+    except DAMAGED:
         return "npz"  # its reader says what is wrong
     if all(name.endswith(".npy") for name in names):
         return "npz"
@@ -264,17 +265,23 @@ def write_table(frame: Any, path: Any) -> Path:
     [(1, 'x'), (2, None)]
     """
     path = Path(path).expanduser()
-    write = _writer(path)
+    write = writer_of(path)
     if not path.parent.is_dir():
         raise DataError(f"there is no folder {str(path.parent)!r}: create it, or write elsewhere")
     if path.exists() and not path.is_file():
         raise DataError(f"{str(path)!r} is not an ordinary file: write elsewhere")
-    with replacing(path) as file, _packed(path, file) as stream:
-        write(_as_polars(frame), stream)
+    table = _as_polars(frame)
+    try:
+        with replacing(path) as file, _packed(path, file) as stream:
+            write(table, stream)
+    except (polars().exceptions.PolarsError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+        raise DataError(f"{str(path)!r} cannot be written ({reason})") from None
     return path
 
 
-def _writer(path: Path) -> Callable[[Any, Any], None]:
+def writer_of(path: Path) -> Callable[[Any, Any], None]:
+    """Return what writes a frame into a file with this ending, or say which endings there are."""
     endings = [ending.lower() for ending in path.suffixes]
     if endings[-1:] == [".gz"] and endings[-2:-1] and endings[-2] in _TEXT:
         return _TEXT[endings[-2]]
@@ -284,9 +291,11 @@ def _writer(path: Path) -> Callable[[Any, Any], None]:
     raise DataError(f"{path.name!r} does not name a format to write: end it with one of {accepted}")
 
 
-def _packed(path: Path, file: Any) -> Any:
-    """Return what packs all that is written to it, if the file is to be packed."""
-    return gzip.open(file, "wb") if path.suffix.lower() == ".gz" else nullcontext(file)
+def _packed(path: Path, file: BinaryIO) -> Any:
+    """Return a file that packs what is written; the same rows give the same bytes at any time."""
+    if path.suffix.lower() != ".gz":
+        return nullcontext(file)
+    return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
 
 
 def _as_polars(frame: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
+from mercer._words import short
 from mercer.datasets.files.data import DataError, polars
 from mercer.tables.numerals import parse_number
 
@@ -107,7 +108,8 @@ def _converted(words: Any, kind: str, place: str, decimal: str | None) -> Any:
         if values.null_count() == words.null_count():
             return values
     wrong = words.filter(values.is_null() & words.is_not_null())[0]
-    raise DataError(f"{place!r}: {wrong!r} in column {words.name!r} is not a {_KIND_WORDS[kind]}")
+    where = f"{short(wrong, 80)!r} in column {short(words.name, 80)!r}"
+    raise DataError(f"{place!r}: {where} is not a {_KIND_WORDS[kind]}")
 
 
 _KIND_WORDS = {

@@ -6,10 +6,11 @@ import logging
 from typing import Any
 
 from mercer._words import listing, nearest
-from mercer.datasets.files.data import DataError, Table, plain, polars, typed
+from mercer.datasets.files.data import DataError, Table, damage_told, plain, polars, typed
 from mercer.datasets.files.delimited import values_of
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import SAMPLE_ROWS, clear_names, looks_like_header
+from mercer.datasets.files.sizes import refuse_large_sheets
 from mercer.datasets.files.source import Source
 from mercer.datasets.files.words import lacking, tidy
 
@@ -19,17 +20,24 @@ OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
 
 def read(source: Source, dialect: Dialect) -> Table:
     """Read the first sheet, or the one with a name."""
-    book = _open(source)
-    name = _sheet(book.sheet_names, dialect.sheet, source)
+    what = f"{source.name} is no workbook that can be read"
+    with damage_told(what, "save the sheet as CSV"):
+        book = _open(source)
+        name = _sheet(book.sheet_names, dialect.sheet, source)
+        frame = _sheet_rows(book, name, source)
+    if not frame.height:
+        raise DataError(f"sheet {name!r} of {source.name} has a header and no rows")
+    return Table(lacking(_values(frame, dialect, source), dialect.missing))
+
+
+def _sheet_rows(book: Any, name: str, source: Source) -> Any:
+    """Return the rows below the header, under its names."""
     first, top = _top(book, name, source)
     header = looks_like_header(top)
     names = clear_names(top[0] if header else [""] * len(top[0]))
     # a type follows from all rows: a text below the first thousand would be lost otherwise
     rows = book.load_sheet(name, header_row=None, skip_rows=first + header, schema_sample_rows=None)
-    frame = _rows_with_values(rows.to_polars(), names)
-    if not frame.height:
-        raise DataError(f"sheet {name!r} of {source.name} has a header and no rows")
-    return Table(lacking(_values(frame, dialect, source), dialect.missing))
+    return _rows_with_values(rows.to_polars(), names)
 
 
 def _open(source: Source) -> Any:
@@ -42,16 +50,14 @@ def _open(source: Source) -> Any:
         ) from error
     polars()  # which holds what it reads
     logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it tells of every empty column
-    try:
-        return fastexcel.read_excel(source.content())
-    except fastexcel.FastExcelError as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(
-            f"{source.name} is no workbook that can be read ({reason}): save the sheet as CSV"
-        ) from None
+    content = source.content()
+    refuse_large_sheets(content, source.name)
+    return fastexcel.read_excel(content)
 
 
 def _sheet(names: list[str], wanted: str | None, source: Source) -> str:
+    if not names:
+        raise DataError(f"{source.name} has no sheet: there is nothing to read")
     if wanted is None:
         return names[0]
     if wanted in names:

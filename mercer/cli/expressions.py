@@ -1,0 +1,127 @@
+"""Kernels as expressions: 0.5*rbf(gamma=0.1) + linear. Nothing is executed but the algebra.
+
+The text, its parts, numbers and exponents are bounded, so that no expression takes long to read.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any, cast
+
+from mercer._words import short
+from mercer.cli.errors import USAGE, CommandError
+from mercer.cli.options import chosen
+from mercer.kernels import Kernel
+from mercer.kernels.names import NAMES
+
+LONGEST = 1000  # characters
+MOST_PARTS = 200  # names, numbers, operations and parameters
+LARGEST_NUMBER = 1e100
+LARGEST_EXPONENT = 1000
+EXAMPLE = "write e.g. rbf, 'rbf(gamma=0.5)' or '0.5*rbf + linear'"
+
+Operand = Kernel | float
+
+
+def kernel_from_text(text: str) -> Kernel:
+    """Return the kernel that an expression stands for, or say what is wrong with it."""
+    shown = repr(short(text, 60))
+    try:
+        kernel = _value(_parsed(text))
+    except (SyntaxError, UnicodeError):
+        raise CommandError(f"kernel: {shown} is not an expression; {EXAMPLE}", USAGE) from None
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise CommandError(f"kernel: {shown}: {error}", USAGE) from None
+    if not isinstance(kernel, Kernel):
+        raise CommandError(f"kernel: {shown} is a number; {EXAMPLE}", USAGE)
+    return kernel
+
+
+def _parsed(text: str) -> ast.expr:
+    """Return the tree of an expression that is short enough."""
+    if len(text) > LONGEST:
+        raise ValueError(f"it has {len(text):,} characters; at most {LONGEST:,} are read")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # on what is refused in a moment anyway
+        warnings.simplefilter("ignore", DeprecationWarning)
+        tree = _tree(text)
+    parts = sum(isinstance(node, (ast.expr, ast.keyword)) for node in ast.walk(tree))
+    if parts > MOST_PARTS:
+        raise ValueError(f"it has {parts:,} parts; at most {MOST_PARTS} are read")
+    return tree
+
+
+def _tree(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (MemoryError, RecursionError):  # how Python says that brackets are nested too deeply
+        raise ValueError("it is nested too deeply") from None
+
+
+def _value(node: ast.expr) -> Operand:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return _bounded(cast(float, node.value))
+    if isinstance(node, ast.Name):
+        return _kernel(node.id, [])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
+        return _kernel(node.func.id, node.keywords)
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return _bounded(OPERATORS[type(node.op)](_value(node.left), _value(node.right)))
+    raise CommandError(f"kernel: cannot read {_shown(node)}; {EXAMPLE}", USAGE)
+
+
+def _power(base: Operand, exponent: Operand) -> Operand:
+    """Return a power that is found at once: those of whole numbers have no end."""
+    if isinstance(exponent, Kernel):
+        raise ValueError("the exponent must be a number")
+    if exponent > LARGEST_EXPONENT:
+        raise ValueError(f"exponents up to {LARGEST_EXPONENT:,} are read; got {exponent:g}")
+    try:
+        return base**exponent
+    except OverflowError:
+        raise ValueError(f"{base:g} ** {exponent:g} is too large") from None
+
+
+OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Mult: operator.mul,
+    ast.Pow: _power,
+}
+
+
+def _bounded(value: Operand) -> Operand:
+    if isinstance(value, (int, float)) and not abs(value) <= LARGEST_NUMBER:
+        raise ValueError(f"numbers up to {LARGEST_NUMBER:g} are read")
+    return value
+
+
+def _kernel(name: str, keywords: list[ast.keyword]) -> Kernel:
+    """Return a kernel by name with its parameters, each of which is in its range."""
+    known = {n: kind for n, kind in NAMES.items() if n != "precomputed"}
+    name = chosen("kernel", name.lower(), known)
+    names = known[name]().get_params(deep=False)
+    given: dict[str, Any] = {}
+    for keyword in keywords:
+        parameter = chosen(f"kernel: parameter of {name}", str(keyword.arg or "**"), names)
+        if parameter in given:
+            raise ValueError(f"{parameter!r} is given twice")
+        given[parameter] = _literal(keyword.value)
+    kernel = known[name](**given)
+    kernel.check()
+    return kernel
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a parameter."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        raise CommandError(f"kernel: {_shown(node)} is not a value", USAGE) from None
+    return _bounded(value)
+
+
+def _shown(node: ast.expr) -> str:
+    return repr(short(ast.unparse(node), 60))
