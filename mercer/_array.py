@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache, lru_cache
 from pathlib import Path
-from threading import Event, Lock, current_thread
+from threading import Event, current_thread
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
-from threadpoolctl import ThreadpoolController
 
-from mercer._scratch import scratch
+from mercer._scratch import scratch, settle
+from mercer._threads import one_blas_thread
 
 FREE_SHARE = 0.5
 """The share of the free memory that the library allows itself when no budget is given."""
@@ -78,6 +78,7 @@ def free_memory() -> int:
 @lru_cache(maxsize=1)
 def _free_memory(second: int) -> int:
     """Ask the system at most once a second: small fits should not wait for it."""
+    settle()  # what is no longer used may be much
     return min([_system_free(), *_cgroup_free()])
 
 
@@ -254,41 +255,6 @@ def ranges(n: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
-class _OneBlasThread:
-    """While any block is inside, BLAS uses one thread: tiles bring their own parallelism.
-
-    The number of BLAS threads belongs to the whole process, so the blocks are counted: the last
-    one out restores it.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-        self._before: list[int] = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._before = [library.get_num_threads() for library in _blas()]
-                for library in _blas():
-                    library.set_num_threads(1)
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                for library, before in zip(_blas(), self._before, strict=True):
-                    library.set_num_threads(before)
-
-
-one_blas_thread = _OneBlasThread()
-
-
-@cache
-def _blas() -> list[Any]:
-    return ThreadpoolController().select(user_api="blas").lib_controllers
-
-
 _POOL = "mercer-tiles"
 
 
@@ -332,7 +298,7 @@ def run_tiles(
                 return
             work(tile, worker)
 
-    with one_blas_thread:
+    with one_blas_thread():
         if workers <= 1 or _in_pool():  # a thread of the pool must not wait for its own pool
             for worker in range(workers):
                 loop(worker)

@@ -27,6 +27,7 @@ LEVELS = {
     "_scratch": -1,
     "_sklearn": -1,
     "_state": -1,
+    "_threads": -1,
     "_array": 0,
     "_parameters": 0,
     "_words": 0,
