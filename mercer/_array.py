@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import cache
 from threading import Event, current_thread
 from typing import Any
 
@@ -16,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from mercer._machine import free_memory
 from mercer._scratch import scratch, settle
 from mercer._threads import one_blas_thread
 
@@ -36,6 +35,7 @@ _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 def parse_memory(memory: int | float | str | None) -> int:
     """Return a budget in bytes: ``None`` is half of what is free, ``"2GB"`` is 2·10⁹."""
     if memory is None:
+        settle()  # working memory that is no longer used may be much
         return int(FREE_SHARE * free_memory())
     if isinstance(memory, str):
         return _parse_size(memory)
@@ -68,42 +68,6 @@ def format_bytes(n: float) -> str:
             return f"{n:.3g} {unit}"
         n /= 1000
     return f"{n:.3g} TB"
-
-
-def free_memory() -> int:
-    """Return the bytes that this process can still take: the machine's, or its container's."""
-    return _free_memory(int(time.monotonic()))
-
-
-@lru_cache(maxsize=1)
-def _free_memory(second: int) -> int:
-    """Ask the system at most once a second: small fits should not wait for it."""
-    settle()  # what is no longer used may be much
-    return min([_system_free(), *_cgroup_free()])
-
-
-def _system_free() -> int:
-    try:
-        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):  # not Linux: half of what is installed, if the system tells
-        if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-        return 4 * 2**30
-
-
-def _cgroup_free() -> Iterator[int]:
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
-        try:
-            yield max(int(Path(limit).read_text()) - int(Path(used).read_text()), 0)
-        except (OSError, ValueError):  # no such group, or its limit reads "max"
-            continue
 
 
 def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | None = None) -> Any:

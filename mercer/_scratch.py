@@ -101,4 +101,8 @@ def _take(nbytes: int, most: int) -> _Memory:
     for block in sorted(fitting, key=lambda b: b.nbytes):
         if _free.pop(id(block), None) is not None:  # else another thread was quicker
             return block
-    return _Memory(nbytes)
+    try:
+        return _Memory(nbytes)
+    except MemoryError:  # blocks of other sizes may be in the way
+        _free.clear()
+        return _Memory(nbytes)

@@ -24,6 +24,7 @@ LEVELS = {
     "_docstrings": -1,
     "_floats": -1,
     "_replacing": -1,
+    "_machine": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_state": -1,
