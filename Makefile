@@ -17,7 +17,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all fuzz check format docs bench clean distclean
+.PHONY: help demo test test-all fuzz soak check format docs bench clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ fuzz: $(VENV)/.dev  ## damaged and made-up input for all that reads, COUNT of ea
 	@failed=0; for script in tests/fuzz/fuzz_*.py; do \
 		$(BIN)/python -m "tests.fuzz.$$(basename $$script .py)" --count $(COUNT) $(ARGS) || failed=1; \
 	done; exit $$failed
+
+soak: $(VENV)/.dev  ## mixed fits for an hour: memory must not grow
+	@$(BIN)/python -m tests.fuzz.soak $(ARGS)
 
 check: $(VENV)/.dev  ## lint, format, types, architecture, the packages that would be published
 	@$(BIN)/ruff check .

@@ -70,7 +70,14 @@ def __dir__() -> list[str]:
 
 
 class _Package(_ModuleType):
-    """The package, in which ``gram`` is the function although a folder has that name too."""
+    """The package, in which ``gram`` is the function although a folder has that name too.
+
+    It is sent to other processes by its name, as any module is: cloudpickle, which joblib, Dask and
+    Ray use for functions that mention ``mercer``, knows plain modules alone.
+    """
+
+    def __reduce__(self) -> tuple[_Any, tuple[str]]:
+        return _import_module, (self.__name__,)
 
     @property
     def gram(self) -> _Any:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache, lru_cache
-from pathlib import Path
-from threading import Event, Lock, current_thread
+from functools import cache
+from threading import Event, current_thread
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
-from threadpoolctl import ThreadpoolController
 
 from mercer._floats import LARGEST, require_squares
+from mercer._machine import free_memory
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
-from mercer._scratch import scratch
+from mercer._scratch import scratch, settle
+from mercer._threads import one_blas_thread
 
 FREE_SHARE = 0.5
 """The share of the free memory that the library allows itself when no budget is given."""
@@ -35,6 +34,7 @@ _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 def parse_memory(memory: int | float | str | None) -> int:
     """Return a budget in bytes: ``None`` is half of what is free, ``"2GB"`` is 2·10⁹."""
     if memory is None:
+        settle()  # working memory that is no longer used may be much
         return int(FREE_SHARE * free_memory())
     if isinstance(memory, str):
         return _parse_size(memory)
@@ -67,41 +67,6 @@ def format_bytes(n: float) -> str:
             return f"{n:.3g} {unit}"
         n /= 1000
     return f"{n:.3g} TB"
-
-
-def free_memory() -> int:
-    """Return the bytes that this process can still take: the machine's, or its container's."""
-    return _free_memory(int(time.monotonic()))
-
-
-@lru_cache(maxsize=1)
-def _free_memory(second: int) -> int:
-    """Ask the system at most once a second: small fits should not wait for it."""
-    return min([_system_free(), *_cgroup_free()])
-
-
-def _system_free() -> int:
-    try:
-        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):  # not Linux: half of what is installed, if the system tells
-        if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-        return 4 * 2**30
-
-
-def _cgroup_free() -> Iterator[int]:
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
-        try:
-            yield max(int(Path(limit).read_text()) - int(Path(used).read_text()), 0)
-        except (OSError, ValueError):  # no such group, or its limit reads "max"
-            continue
 
 
 def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | None = None) -> Any:
@@ -234,41 +199,6 @@ def ranges(n: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
-class _OneBlasThread:
-    """While any block is inside, BLAS uses one thread: tiles bring their own parallelism.
-
-    The number of BLAS threads belongs to the whole process, so the blocks are counted: the last
-    one out restores it.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-        self._before: list[int] = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._before = [library.get_num_threads() for library in _blas()]
-                for library in _blas():
-                    library.set_num_threads(1)
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                for library, before in zip(_blas(), self._before, strict=True):
-                    library.set_num_threads(before)
-
-
-one_blas_thread = _OneBlasThread()
-
-
-@cache
-def _blas() -> list[Any]:
-    return ThreadpoolController().select(user_api="blas").lib_controllers
-
-
 _POOL = "mercer-tiles"
 
 
@@ -312,7 +242,7 @@ def run_tiles(
                 return
             work(tile, worker)
 
-    with one_blas_thread:
+    with one_blas_thread():
         if workers <= 1 or _in_pool():  # a thread of the pool must not wait for its own pool
             for worker in range(workers):
                 loop(worker)

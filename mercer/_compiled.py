@@ -1,20 +1,33 @@
 """How loops are compiled: once, kept on disk, without the GIL, and no more of them than is called.
 
 Compiled code lies beside the sources, in ``__pycache__``; where that is read-only, in the user's
-cache folder; and in ``NUMBA_CACHE_DIR`` if that is set.
+cache folder; where there is none, in a folder of the user's among the temporary files; and in
+``NUMBA_CACHE_DIR`` if that is set. Where none of them can be written, every process compiles anew.
+
+With ``NUMBA_DISABLE_JIT=1`` nothing is compiled, and loops run as Python: for debuggers.
 """
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import numba
 from numba import njit
+from numba.extending import intrinsic
+
+_settings: Any = numba.config
 
 
 def compiled(**flags: Any) -> Any:
     """Return a decorator for a loop that Python calls; flags as for ``numba.njit``."""
-    options: Any = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **flags}
-    return njit(**options)
+    options: Any = {"nogil": True, "no_cfunc_wrapper": True, **flags}
+    return lambda function: _kept(function, options)
 
 
 def compiled_part(**flags: Any) -> Any:
@@ -24,3 +37,40 @@ def compiled_part(**flags: Any) -> Any:
     the time that compiling takes.
     """
     return compiled(no_cpython_wrapper=True, **flags)
+
+
+def instruction(twin: Callable[..., Any]) -> Any:
+    """Return a decorator for an intrinsic of Numba, for which Python has a slow twin."""
+    return lambda generator: twin if _settings.DISABLE_JIT else intrinsic(generator)
+
+
+# ---------------------------------------------------------------- where it is kept
+def _kept(function: Any, options: Any) -> Any:
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # Numba finds no folder that it can write to
+        pass
+    folder = _own_folder()
+    if folder is None:
+        return njit(**options)(function)
+    before = _settings.CACHE_DIR
+    _settings.CACHE_DIR = str(folder)  # read when the function is decorated, not later
+    try:
+        return njit(cache=True, **options)(function)
+    finally:
+        _settings.CACHE_DIR = before
+
+
+@cache
+def _own_folder() -> Path | None:
+    """Return a folder that nobody else can write to: compiled code is code."""
+    if not hasattr(os, "getuid"):
+        return None
+    try:
+        folder = Path(tempfile.gettempdir()) / f"mercer-compiled-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    return folder if private and found.st_uid == os.getuid() else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -107,6 +108,28 @@ def validated(
     return validate_data(estimator, X, y, copy=own, **checks)
 
 
+FITTING = ("fit", "fit_transform", "fit_predict")
+
+
+def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a fit after which the model is fitted, or what it was before.
+
+    Memory that ends, Ctrl-C or a bad row in the middle of a fit must not leave the kernel of the
+    new rows beside the coefficients, and the proof, of the old ones.
+    """
+
+    @wraps(fit)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return whole
+
+
 class ProvedEstimator(Reporting, NamedParts):
     """An estimator that keeps the proof of its fit.
 
@@ -123,6 +146,12 @@ class ProvedEstimator(Reporting, NamedParts):
 
     stores_rows = False
     """Whether ``fit`` stores rows of X: these are then a copy."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in FITTING:
+            if name in vars(cls):
+                setattr(cls, name, _all_or_nothing(vars(cls)[name]))
 
     @classmethod
     @cache  # asked for several times in a fit, and reading a signature is slow
@@ -153,7 +182,7 @@ class ProvedEstimator(Reporting, NamedParts):
         self.status_ = solution.status.name.lower()
         if not solution.status.ok:
             name = type(self).__name__
-            warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{name}: {solution.status.advice}", ConvergenceWarning, stacklevel=4)
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProvedEstimator):

@@ -4,16 +4,19 @@ The first touch of fresh memory costs more than the arithmetic that fills it (a 
 4 KB). Arrays that live for one fit come from blocks that earlier ones have given back.
 
 A block has one owner at a time: it is free, or a lease owns it. Every array made of the block
-refers to its lease, whatever else refers to the array (views, frames, other threads), and the lease
-gives the block back when it is destroyed. Nothing counts references, and there is no lock that a
-fork could leave closed: who takes a block out of the dictionary has it.
+refers to its lease, whatever else refers to the array (views, frames, other threads). When the
+lease is destroyed, a weak reference puts the block on a list, from which the next who asks for
+memory makes it free. Nothing counts references, and there is no lock that a fork could leave
+closed: who takes a block out of the dictionary has it. No Python code runs when a lease is
+destroyed: a Ctrl-C in the middle of it would be lost.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import deque
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -29,7 +32,42 @@ class _Memory:
         self.interface = self.memory.__array_interface__
 
 
+class _Lease:
+    """The owner of a block for as long as an array refers to it."""
+
+    def __init__(self, block: _Memory):
+        self.block, self.__array_interface__ = block, block.interface
+
+
+class _Return(ref):
+    """Keeps the block of a lease that is gone."""
+
+    __slots__ = ("block",)
+    block: _Memory
+
+
 _free: dict[int, _Memory] = {}  # blocks that nobody uses by their identity, the oldest first
+_leased: dict[int, _Return] = {}  # a weak reference is heard only while something refers to it
+_returned: deque[_Return] = deque()  # of leases that are gone since somebody looked
+
+
+def _lease(block: _Memory) -> _Lease:
+    lease = _Lease(block)
+    back = _Return(lease, _returned.append)
+    back.block = block
+    _leased[id(back)] = back
+    return lease
+
+
+def settle() -> None:
+    """Make the blocks of leases that are gone free, and let go of what is too much."""
+    while _returned:
+        try:
+            back = _returned.popleft()
+        except IndexError:  # another thread was quicker
+            return
+        _give_back(back.block)
+        _leased.pop(id(back), None)
 
 
 def _give_back(block: _Memory, free: dict[int, _Memory] = _free, most: int = MOST) -> None:
@@ -44,17 +82,6 @@ def _give_back(block: _Memory, free: dict[int, _Memory] = _free, most: int = MOS
             excess -= oldest.nbytes
 
 
-class _Lease:
-    """The owner of a block for as long as an array refers to it."""
-
-    def __init__(self, block: _Memory):
-        self.block, self.__array_interface__ = block, block.interface
-
-    # bound here: the names of a module may be gone when the interpreter ends
-    def __del__(self, give_back: Callable[[_Memory], None] = _give_back) -> None:
-        give_back(self.block)
-
-
 def scratch(shape: tuple[int, ...], dtype: Any, *, brief: bool = False) -> np.ndarray:
     """Return an uninitialised array; its memory is used again once nobody refers to it.
 
@@ -63,7 +90,8 @@ def scratch(shape: tuple[int, ...], dtype: Any, *, brief: bool = False) -> np.nd
     nbytes = math.prod(map(int, shape)) * np.dtype(dtype).itemsize
     if not SMALLEST <= nbytes <= LARGEST:
         return np.empty(shape, dtype)
-    lease = _Lease(_take(nbytes, LARGEST if brief else 2 * nbytes))
+    settle()
+    lease = _lease(_take(nbytes, LARGEST if brief else 2 * nbytes))
     return np.asarray(lease)[:nbytes].view(dtype).reshape(shape)
 
 
@@ -73,4 +101,8 @@ def _take(nbytes: int, most: int) -> _Memory:
     for block in sorted(fitting, key=lambda b: b.nbytes):
         if _free.pop(id(block), None) is not None:  # else another thread was quicker
             return block
-    return _Memory(nbytes)
+    try:
+        return _Memory(nbytes)
+    except MemoryError:  # blocks of other sizes may be in the way
+        _free.clear()
+        return _Memory(nbytes)

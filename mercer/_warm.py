@@ -26,14 +26,16 @@ HOMES = ("", "gram", "kernels", "linear", "optimize", "solvers")  # of loops tha
 WIDTH = 24  # characters of the bar
 
 
-def prepare(*, progress: Any = "auto") -> Path:
+def prepare(*, progress: Any = "auto") -> Path | None:
     """Compile what the usual fits need, unless that was done before, and return where it is kept.
 
     The first fit on a machine takes longer than the next ones, because loops are compiled. This
     does it ahead of time: after an installation, or in the image of a container. Compiled code
-    lies beside the sources; where these are read-only, in the user's cache folder; and in the
-    folder that the environment variable ``NUMBA_CACHE_DIR`` names, if there is one. It holds for
-    one version of mercer, of Numba and of Python, and one kind of processor.
+    lies beside the sources; where these are read-only, in the user's cache folder, or in one of
+    theirs among the temporary files; and in the folder that the environment variable
+    ``NUMBA_CACHE_DIR`` names, if there is one. It holds for one version of mercer, of Numba and of
+    Python, and one kind of processor. Where no folder can be written to, None is returned, and
+    every process compiles what it needs when it needs it.
 
     Parameters
     ----------
@@ -48,6 +50,8 @@ def prepare(*, progress: Any = "auto") -> Path:
     True
     """
     marker = _marker()
+    if marker is None:
+        return None
     if not marker.exists():
         bar = _Bar(progress)
         with warnings.catch_warnings():
@@ -61,14 +65,17 @@ def prepare(*, progress: Any = "auto") -> Path:
 
 
 # ---------------------------------------------------------------- whether it was done
-def _marker() -> Path:
+def _marker() -> Path | None:
     """Return the file that says that all is compiled: for these sources, on this machine."""
+    statistics = getattr(dense.take_turns, "stats", None)  # none if Numba is told not to compile
+    if statistics is None or statistics.cache_path is None:
+        return None
     sources = sorted(path for home in HOMES for path in (ROOT / home).glob("*.py"))
     stamps = [(str(path.relative_to(ROOT)), *_stamp(path)) for path in sources]
     features = llvm.get_host_cpu_features().flatten()
     known = (numba.__version__, python_version(), llvm.get_host_cpu_name(), features, stamps)
     key = sha256(repr(known).encode()).hexdigest()[:16]
-    return Path(dense.take_turns.stats.cache_path) / f"prepared-{key}"
+    return Path(statistics.cache_path) / f"prepared-{key}"
 
 
 def _stamp(path: Path) -> tuple[float, int]:

@@ -17,6 +17,7 @@ from mercer._scratch import scratch
 @pytest.fixture(autouse=True)
 def no_free_blocks():
     gc.collect()
+    _scratch.settle()
     _scratch._free.clear()
 
 
@@ -174,3 +175,30 @@ def test_threads_that_take_and_give_back_at_once_share_nothing():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_ctrl_c_while_memory_is_given_back_is_not_lost():
+    """What Python code does when an object is destroyed cannot be interrupted: errors are dropped.
+
+    So there must be none: nothing of this module may run between the last use and the next.
+    """
+    array = scratch((200, 300), np.float64)
+    place = address(array)
+    calls = []
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: calls.append((event, frame.f_code.co_name)))
+    try:
+        del array
+    finally:
+        sys.setprofile(before)
+    assert not [name for event, name in calls if event == "call"]
+    assert address(scratch((200, 300), np.float64)) == place
+
+
+def test_much_that_is_given_back_is_let_go_when_free_memory_is_asked_for(monkeypatch):
+    monkeypatch.setattr(_scratch._give_back, "__defaults__", (_scratch._free, 2_000_000))
+    arrays = [scratch((100_000,), np.float64) for _ in range(10)]
+    del arrays
+    _scratch.settle()
+    assert sum(block.nbytes for block in _scratch._free.values()) <= 2_000_000
+    assert not _scratch._returned

@@ -208,10 +208,13 @@ LADDERS: dict[str | None, Callable[[Request], str]] = {
 
 # -------------------------------------------------------------------- the storages
 def _dense(r: Request) -> Gram:
-    try:
-        K = allocate((len(r.X), len(r.Y)), r.dtype, r.budget)
-    except MemoryError as error:
-        raise ValueError(f"memory is too small for storage='dense': {error}") from None
+    if len(r.X) * r.row_bytes > r.budget:
+        raise ValueError(
+            f"memory is too small for storage='dense': {len(r.X)}×{len(r.Y)} {r.dtype} values take "
+            f"{format_bytes(len(r.X) * r.row_bytes)}, the budget is {format_bytes(r.budget)}: use "
+            f"storage='blocked' or a smaller sample"
+        )
+    K = allocate((len(r.X), len(r.Y)), r.dtype, r.budget)
     fill_tiles(r.kernel, r.X, r.Y, K)
     return DenseGram(K, BlockedGram(*r[:4]))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from threading import RLock
 from typing import Any
 
 import numpy as np
 
 from mercer._array import allocate, ranges, run_tiles
 from mercer._scratch import scratch
+from mercer._threads import ForkLock
 from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import add_products, combine_rows, gather, gather_into
 from mercer.kernels import Kernel
@@ -146,20 +146,24 @@ class _Table:
         return rows[here < 0]
 
     def vacate(self, count: int, clock: int) -> np.ndarray:
-        """Return slots for new rows: never used ones in their order, then the longest unused."""
-        fresh = np.arange(self._n_taken, min(self._n_taken + count, self.capacity))
-        if len(fresh) == count:
-            return fresh
-        used = self._used.copy()
-        used[fresh] = clock
-        more = count - len(fresh)
-        return np.concatenate([fresh, np.argpartition(used, more - 1)[:more]])
+        """Return slots for new rows: never used ones in their order, then the longest unused.
 
-    def claim(self, slots: np.ndarray, rows: np.ndarray, clock: int) -> None:
-        """Note that slots now hold rows."""
+        Whoever lay there is gone at once: Ctrl-C may come while new values are written over it.
+        """
+        slots = np.arange(self._n_taken, min(self._n_taken + count, self.capacity))
+        if len(slots) < count:
+            used = self._used.copy()
+            used[slots] = clock
+            more = count - len(slots)
+            slots = np.concatenate([slots, np.argpartition(used, more - 1)[:more]])
         evicted = self._owner[slots]
         self.slot[evicted[evicted >= 0]] = -1
-        self.slot[rows], self._owner[slots], self._used[slots] = slots, rows, clock
+        return slots
+
+    def claim(self, slots: np.ndarray, rows: np.ndarray, clock: int) -> None:
+        """Note that slots now hold rows; who finds a row must find it among the owners."""
+        self._owner[slots], self._used[slots] = rows, clock
+        self.slot[rows] = slots
         self._n_taken = max(self._n_taken, int(slots.max()) + 1)
 
     @property
@@ -195,7 +199,7 @@ class CachedGram(BlockedGram):
         groups = [slice(int(a), int(b)) for a, b in pairwise(self._edges)]
         self._tables = [_Table(n, g, self.capacity, self.dtype, memory) for g in groups]
         self._clock = 0
-        self._lock = RLock()
+        self._lock = ForkLock()
 
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
         if isinstance(rows, slice) or not self._fits(rows):
@@ -203,7 +207,7 @@ class CachedGram(BlockedGram):
         if isinstance(columns, slice):
             columns = np.arange(self.shape[1])[columns]
         out = np.empty((len(rows), len(columns)), self.dtype)
-        with self._lock:
+        with self._lock():
             for table, places in self._fetch(rows, columns):
                 slots, inside = table.slot[rows], columns[places] - table.columns.start
                 gather_into(table.values, slots, inside, places, out)
@@ -213,7 +217,7 @@ class CachedGram(BlockedGram):
         if not self._fits(rows):
             return super().combine(rows, weights, columns)
         out = np.empty(len(columns))
-        with self._lock:
+        with self._lock():
             for table, places in self._fetch(rows, columns):
                 slots, inside = table.slot[rows], columns[places] - table.columns.start
                 out[places] = combine_rows(table.values, slots, weights, inside)

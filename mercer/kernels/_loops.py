@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from mercer._compiled import compiled, compiled_part
+from mercer._compiled import compiled, compiled_part, instruction
 
 _REORDER = {"reassoc", "contract", "nsz"}
 FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
@@ -180,7 +179,7 @@ def inner_sparse(xp, xi, xv, yp, yi, yv, n_columns, out):
             place[xi[a]] = -1
 
 
-@intrinsic
+@instruction(lambda x: np.ldexp(np.float32(1.0), int(x)))
 def _power_of_two(typingctx: Any, x: Any) -> Any:
     """Return 2ˣ of an integral float32 in [−127, 127] by setting the exponent bits."""
 

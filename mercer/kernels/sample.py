@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from threading import RLock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import count_rows, largest_size, take
+from mercer._threads import ForkLock
 from mercer.kernels import _loops
 
 STATISTICS = ("inner", "squared_distance", "l1")
@@ -35,7 +35,7 @@ class Sample:
         self.root: Sample = self if parent is None else parent.root
         self._index = index  # of the parent's rows
         self._known: dict[Hashable, Any] = {}
-        self._lock = RLock()
+        self._lock = ForkLock()
 
     def __len__(self) -> int:
         return count_rows(self.data)
@@ -68,7 +68,7 @@ class Sample:
         return self.root._once(key, lambda: make(self.root.data))
 
     def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        with self._lock:
+        with self._lock():
             if key not in self._known:
                 self._known[key] = make()
             return self._known[key]

@@ -58,7 +58,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         All λ that were tried.
     loo_error_ : array of shape (n_lams,)
         Mean squared leave-one-out error of each λ, over rows (by their weights) and targets. That
-        of a single λ is computed when it is asked for: until then the model keeps its design.
+        of a single λ is computed when it is asked for: until then the model (not its
+        copies and files) keeps its design.
     gcv_error_ : array of shape (n_lams,)
         The same by generalised cross-validation: each row has the leverage of the average row.
     certificate_ : Certificate
@@ -148,8 +149,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         """The rows of the fit, for errors that were not asked for yet; never stored with it."""
         raise AttributeError(
             "the leave-one-out error of one lam is computed when it is asked for, and this model "
-            "has no rows for it: it was stored before that (read loo_error_ first, or fit again), "
-            "or its table is sparse and too large to be decomposed"
+            "has no rows for it: it was copied or saved before that (read loo_error_ first, or fit "
+            "again), or its table is sparse and too large to be decomposed"
         )
 
     def _all_errors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -172,9 +173,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         self.__dict__.pop("_held", None)
 
     def __getstate__(self) -> dict[str, Any]:
-        if "_held" in vars(self):
-            self._all_errors()
-        return super().__getstate__()
+        """Leave out the rows of the fit: a copy is sent or saved for its coefficients."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_held"}
 
     def _tried(self, design: DenseDesign, spectrum: Spectrum) -> LooErrors:
         if not isinstance(self.lam, str):

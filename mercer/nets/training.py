@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer._array import one_blas_thread
 from mercer._limits import Limits
+from mercer._threads import one_blas_thread
 from mercer.nets._net_loops import adam_step, momentum_step
 from mercer.nets.network import Batch, Network, Objective
 from mercer.result import Status
@@ -126,7 +126,7 @@ class _Descent:
         stop = self._until_settled if self.task.held_out is None else self._until_worse
         # threads cost more than they bring in products of a few hundred rows and columns
         work = self.most * max(a * b for a, b in self.task.objective.layers.shapes)
-        threads = nullcontext() if work > THREADED_PRODUCT else one_blas_thread
+        threads = nullcontext() if work > THREADED_PRODUCT else one_blas_thread()
         with threads, np.errstate(all="ignore"):
             stop(run)
 

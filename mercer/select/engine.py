@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
 from mercer._sklearn import _fit_and_score
-from mercer.select.job import Cell, Job, Table, result_of, with_params
+from mercer.select.job import Cell, Job, Table, result_of, with_params, within
 from mercer.select.paths import route_of
 from mercer.select.pipeline import PipelineRun, why_plain_pipeline
 from mercer.select.progress import Progress, close
@@ -76,7 +76,7 @@ def _plain_cells(job: Job) -> Iterator[Cell]:
 
 def _task(job: Job, candidate: int, fold: int) -> Any:
     return delayed(_fit_and_score)(
-        with_params(job.estimator, job.candidates[candidate]),
+        within(job.memory, with_params(job.estimator, job.candidates[candidate])),
         job.X,
         job.y,
         scorer=job.scorer,

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from mercer._array import as_index
+from mercer._estimator import ProvedEstimator
 from mercer._limits import Limits
 from mercer._sklearn import (
     _check_method_params,
@@ -220,6 +221,14 @@ def with_params(estimator: Any, params: dict[str, Any]) -> Any:
     """Return a fresh estimator with parameters set."""
     # values may be estimators, which fits would change
     return clone(estimator).set_params(**clone(params, safe=False))
+
+
+def within(memory: Any, estimator: Any) -> Any:
+    """Return the estimator with the byte budget of the search, unless it has one of its own."""
+    takes_one = isinstance(estimator, ProvedEstimator) and hasattr(estimator, "memory")
+    if memory is not None and takes_one and estimator.memory is None:
+        estimator.set_params(memory=memory)
+    return estimator
 
 
 def check_names(estimator: Any, candidates: list[dict[str, Any]]) -> None:

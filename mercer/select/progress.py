@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
-from mercer._array import one_blas_thread
 from mercer._limits import Limits
+from mercer._threads import one_blas_thread
 from mercer._words import duration
 
 try:
@@ -77,7 +77,7 @@ def in_threads(
         except BaseException as error:
             found.put(("error", error))
 
-    with one_blas_thread, ThreadPoolExecutor(len(parts)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(len(parts)) as pool:
         for part in parts:
             pool.submit(run, part)
         try:

@@ -26,7 +26,16 @@ from mercer._sklearn import (
     _num_samples,
 )
 from mercer.select.engine import evaluate
-from mercer.select.job import Job, Result, Table, as_folds, check_names, conclude, with_params
+from mercer.select.job import (
+    Job,
+    Result,
+    Table,
+    as_folds,
+    check_names,
+    conclude,
+    with_params,
+    within,
+)
 from mercer.select.paths import route_of
 from mercer.select.progress import calling_back
 from mercer.select.rounds import Staged, StagedRun, halving, staged_plan
@@ -63,7 +72,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         folds have the score NaN; the best of the others is kept, with a warning. Ctrl-C does the
         same.
     memory : int, str or None, default=None
-        Byte budget; None is half of the free memory.
+        Byte budget, also of every fit that has none of its own; None is half of the free memory.
     strategy : {"exact", "halving", "staged"} or Staged, default="exact"
         "halving" scores all candidates on a part of the rows, the better third of them on three
         times as many, and so on: faster, and only approximately the same choice. "staged" scores
@@ -273,7 +282,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         self.best_params_ = results["params"][self.best_index_]
 
     def _refit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
-        self.best_estimator_ = with_params(self.estimator, self.best_params_)
+        self.best_estimator_ = within(self.memory, with_params(self.estimator, self.best_params_))
         start = time.time()
         targets = () if y is None else (y,)
         self.best_estimator_.fit(X, *targets, **fit_params)

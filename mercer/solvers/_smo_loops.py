@@ -21,15 +21,24 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
-from mercer._compiled import compiled, compiled_part
+from mercer._compiled import compiled, compiled_part, instruction
 
 BIG = 1e30  # larger than any residual, far from overflow in float32
 LEAST_CURVATURE = 1e-12  # the smallest curvature of a pair
 
 
-@intrinsic
+def _ordered(x):
+    bits = x.view(np.int32 if x.dtype == np.float32 else np.int64)
+    return bits ^ ((bits >> (8 * bits.itemsize - 1)) & np.iinfo(bits.dtype).max)
+
+
+def _as_float(x):
+    return x.view(np.float32 if x.dtype == np.int32 else np.float64)
+
+
+@instruction(_ordered)
 def ordered(typingctx: Any, x: Any) -> Any:
     """Return an integer that orders as the float does."""
     if x not in (types.float32, types.float64):
@@ -46,7 +55,7 @@ def ordered(typingctx: Any, x: Any) -> Any:
     return integer(x), generate
 
 
-@intrinsic
+@instruction(_as_float)
 def as_float(typingctx: Any, x: Any) -> Any:
     """Return the float ≥ 0 that `ordered` turned into this integer."""
     if x not in (types.int32, types.int64):
@@ -61,9 +70,10 @@ def as_float(typingctx: Any, x: Any) -> Any:
 
 def _room_for_keys(e):
     """Return an array for what `ordered` makes of each float."""
+    return np.empty(len(e), np.int32 if e.dtype == np.float32 else np.int64)
 
 
-@overload(_room_for_keys, jit_options={"cache": True})
+@overload(_room_for_keys)
 def _(e):
     integer = np.int32 if e.dtype == types.float32 else np.int64
     return lambda e: np.empty(len(e), integer)

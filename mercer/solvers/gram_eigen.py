@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from mercer._array import one_blas_thread
 from mercer._floats import EPS
+from mercer._threads import one_blas_thread
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
 from mercer.solvers._krylov import block_krylov
@@ -124,7 +124,7 @@ def leading_centered_eigenpairs(
         How many points the start comes from.
     """
     # BLAS threads that wait for work would take the cores from those that compute tiles
-    with one_blas_thread:
+    with one_blas_thread():
         points = _sample(exact.shape[0], sample, random_state)
         start = _start_from_sample(fast, n_components + WIDTH, points)
         return _iterate(exact, fast, n_components, tolerance, below, start)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from mercer._array import one_blas_thread
 from mercer._floats import EPS
+from mercer._threads import one_blas_thread
 from mercer.gram import Gram
 
 NEGLIGIBLE = 1e-12  # pivots, relative to the largest: less is noise of the factorisation
@@ -42,7 +42,7 @@ def pivoted_cholesky(
 def factor_from_points(K: Gram, points: np.ndarray) -> np.ndarray:
     """Return F of shape (n, r) with FFᵀ ≈ K, equal to K on the rows of these points (Nyström)."""
     rows = K.rows(points)
-    with one_blas_thread:  # so small a matrix is not worth waking another thread
+    with one_blas_thread():  # so small a matrix is not worth waking another thread
         U, order = pivoted_cholesky(rows[:, points])
     r = len(U)
     return solve_triangular(U[:, :r], rows[order[:r]], trans="T", check_finite=False).T

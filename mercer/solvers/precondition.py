@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer._array import n_threads, one_blas_thread, run_tiles
+from mercer._array import n_threads, run_tiles
+from mercer._threads import one_blas_thread
 from mercer.gram import Gram
 from mercer.losses import Curvature
 from mercer.losses.risk import column_inverse
@@ -107,7 +108,7 @@ class Woodbury:
         self.scale = 1.0 / (2.0 * lam + curve.curve.gauge() * guide.rest[:, None])
         M = _reduced(curve.curve, guide.L, self.scale)
         M[np.diag_indices_from(M)] += 1.0
-        with one_blas_thread:  # so small a matrix is not worth waking another thread
+        with one_blas_thread():  # so small a matrix is not worth waking another thread
             self.factor = cho_factor(M, overwrite_a=True, check_finite=False)
 
     def solve(self, R: np.ndarray) -> np.ndarray:

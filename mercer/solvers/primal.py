@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mercer._floats import TINY
-from mercer._limits import Limits
+from mercer._limits import UNLIMITED, Limits
 from mercer.certify import fenchel_gap
 from mercer.gram import Gram, require_finite
 from mercer.losses import Risk
@@ -38,6 +38,8 @@ SMALL = 1000  # coefficients of a problem that is solved to rounding
 MAX_CG = 300  # products for one Newton step
 SETTLED = 1e-16  # relative gap at which nothing but rounding is left
 PATIENCE = 5  # steps in a row that bring nothing before the solve is given up
+GUIDE_COPIES = 3  # of the factor live at once: kernel values, itself, itself with weights
+LEAST_RANK = 10
 SHORTEST = 1e-12  # part of a step
 ROUNDS = 4  # of going on until the proof holds
 
@@ -79,7 +81,7 @@ def solve_primal(
     """
     limits = limits or Limits()
     require_finite(float(K.diagonal().sum()))
-    guide = guide or guide_of(K, risk.n_outputs)
+    guide = guide or guide_of(K, risk.n_outputs, limits.memory)
     run = _Run(K, risk, lam, fit_intercept, guide, start, exact_up_to)
     target = tol
     for _ in range(ROUNDS):
@@ -97,9 +99,11 @@ def solve_primal(
     return Solution(alpha, status, certificate, intercept=b, stats=stats, state=(alpha, b))
 
 
-def guide_of(K: Gram, n_outputs: int) -> Guide:
-    """Return the easy copy of K that `solve_primal` would make for itself."""
-    return Guide.of(K, min(K.shape[0], RANK, max(50, REDUCED // n_outputs)))
+def guide_of(K: Gram, n_outputs: int, memory: int = UNLIMITED) -> Guide:
+    """Return the easy copy of K that `solve_primal` would make for itself, in so many bytes."""
+    n = K.shape[0]
+    fits = max(LEAST_RANK, memory // (8 * GUIDE_COPIES * n))
+    return Guide.of(K, min(n, RANK, fits, max(50, REDUCED // n_outputs)))
 
 
 def _lowest(slope: Callable[[float], float]) -> float:

@@ -18,7 +18,8 @@ from mercer.solvers._factors import CholeskyForm, EigenForm, norm_of_symmetric
 from mercer.solvers.pivoted import pivoted_cholesky
 
 BLOCK_VALUES = 2**22  # kernel values that live at once, unless the budget is smaller
-COPIES = 3  # of a block: the values, the features, the weighted features
+COPIES = 5  # of a block: values and features, of the last block too, and weighted features
+CORES = 6  # matrices of the landmarks alone
 STEPS = 3  # the first solves, the others refine by what fresh kernel values leave
 GOAL = 0.01  # of the tolerance: how far the refinement goes before the proof
 FIRST = np.array([0])  # the only λ of a factor
@@ -102,7 +103,8 @@ class _Problem:
         core = fresh_array(gram(kernel, points, dtype=np.float64, memory=budget))
         U, order = pivoted_cholesky(core)
         self.U, self.order = U[:, : len(U)], order[: len(U)]
-        m, room = max(len(points), 1), budget // (8 * COPIES)
+        m = max(len(points), 1)
+        room = max(budget - 8 * CORES * m * m, budget // 4) // (8 * COPIES)
         self.step = max(1, min(BLOCK_VALUES, room) // m)
         self.mean = weight @ Y / weight.sum() if fit_intercept else np.zeros(Y.shape[1])
         self.moments = self._gathered()

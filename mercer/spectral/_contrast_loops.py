@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from mercer._compiled import compiled, compiled_part
+from mercer._compiled import compiled, compiled_part, instruction
 
 _REORDER = {"reassoc", "contract", "nsz"}
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest integer in the low bits
 CHUNK = 512  # factors between 1 and 2 whose product stays finite
 
 
-@intrinsic
+@instruction(lambda x: np.ldexp(1.0, int(x - _ROUND)))
 def _power_of_two(typingctx: Any, x: Any) -> Any:
     """Return 2ⁿ from n + 1.5 · 2⁵², by moving the low bits into the exponent."""
 

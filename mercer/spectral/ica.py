@@ -9,9 +9,9 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 from sklearn.utils import check_random_state
 
-from mercer._array import one_blas_thread
 from mercer._sklearn import StrOptions
 from mercer._state import Attribute, Either, Floats, Integers
+from mercer._threads import one_blas_thread
 from mercer.result import Certificate, Solution
 from mercer.solvers import fix_signs
 from mercer.spectral._base import (
@@ -175,7 +175,7 @@ class ICA(Unmixing):
         """Find the sources; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X)
-        with one_blas_thread:  # BLAS threads that wait would take the cores from those of the tiles
+        with one_blas_thread():  # threads that wait would take the cores from those of the tiles
             white = whiten(X, self.n_components)
             end = self._best_start(white.signals)
         self._keep(white, orthogonalised(end.W))

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
-from mercer._array import largest_size, one_blas_thread
+from mercer._array import largest_size
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Size
+from mercer._threads import one_blas_thread
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
@@ -170,7 +171,7 @@ def split_low_rank_sparse(
     """
     split, status, steps = Split(np.zeros_like(X), X.copy(), np.zeros_like(X)), Status.OPTIMAL, 0
     if X.any():
-        with one_blas_thread if min(X.shape) <= ONE_THREAD_UP_TO else nullcontext():
+        with one_blas_thread() if min(X.shape) <= ONE_THREAD_UP_TO else nullcontext():
             split, status, steps = _alternate(X, lam, tol, limits)
     certificate = split_gap(X, split, lam, tolerance=tol, unit=unit)
     return Solution(split, final_status(status, certificate), certificate, stats={"steps": steps})

@@ -163,7 +163,7 @@ def little_memory(monkeypatch):
         ("a.arff.gz", gzip.compress(ARFF + b"1,2\n" * 200_000)),
         ("a.svm.gz", gzip.compress(b"1 1:1\n" * 200_000)),
     ],
-    ids=str,
+    ids=["npz", "csv", "json", "arff", "svm"],
 )
 def test_packed_zeros_take_no_memory(put, little_memory, name, content):
     assert len(content) < 2**14

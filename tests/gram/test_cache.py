@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer import gram
-from mercer.gram import CachedGram
-from mercer.kernels import FromFunction
+from mercer.gram import CachedGram, storages
+from mercer.kernels import RBF, FromFunction
+from tests.cases import table
 
 N = 6
 X = np.arange(float(N))[:, None]
@@ -150,3 +152,36 @@ def test_of_a_row_only_the_groups_of_columns_that_are_asked_for_are_computed():
     np.testing.assert_allclose(G.rows([1, 3]), K[[1, 3]])
     assert cache.values == {1: 6, 3: 6}
     assert G.nbytes <= 4 * ROW
+
+
+@pytest.mark.parametrize("moment", range(1, 12))
+def test_rows_that_ctrl_c_has_half_overwritten_are_not_taken_for_whole(monkeypatch, moment):
+    """Ctrl-C while new rows are written over old ones, and in every call of the notes about it."""
+    X = table(30, 3)
+    K = gram(RBF(gamma=0.5), X, storage="cached", memory=6 * 30 * 8)
+    dense = RBF(gamma=0.5)(X, X)
+    K.rows(np.arange(6))
+    calls = iter(range(1, 1000))
+
+    def interrupt(function):
+        def call(*args):
+            try:
+                return function(*args)
+            finally:
+                if next(calls) == moment:
+                    raise KeyboardInterrupt
+
+        return call
+
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+        for owner, name in (
+            (storages, "fill_tiles"),
+            (storages, "compute"),
+            (storages._Table, "vacate"),
+            (storages._Table, "claim"),
+        ):
+            patch.setattr(owner, name, interrupt(getattr(owner, name)))
+        for start in (10, 13, 3, 20):
+            K.rows(np.arange(start, start + 4))
+    for rows in (np.arange(6), np.arange(4, 9), np.arange(20, 26), np.arange(6)):
+        np.testing.assert_allclose(K.rows(rows), dense[rows], atol=1e-14)

@@ -10,11 +10,13 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, KernelLogistic, KernelRidge
 from mercer.kernels import RBF, FromFunction, Polynomial
 from mercer.select import KernelSearchCV
-from tests.cases import table
+from tests.cases import table, two_classes
 
 X = table(40, 3)
 NUMBERS = X[:, 0] + np.sin(X[:, 1])
@@ -269,3 +271,15 @@ def test_no_warning_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelSearchCV(SVC(), {"C": [0.1, 1.0]}).fit(X, CLASSES)
+
+
+def test_every_fit_of_a_search_has_the_byte_budget_of_the_search():
+    """Where a shared matrix does not fit, the fits keep to the budget themselves."""
+    X, y = two_classes(120, 3)
+    search = KernelSearchCV(SVC(), {"C": [1.0, 10.0]}, cv=2, memory="60kB").fit(X, y)
+    assert search.best_estimator_.memory == "60kB"
+    own = KernelSearchCV(SVC(memory="1GB"), {"C": [1.0]}, cv=2, memory="60kB").fit(X, y)
+    assert own.best_estimator_.memory == "1GB"
+    pipeline = make_pipeline(StandardScaler(), SVC())  # whose memory is a folder
+    steps = KernelSearchCV(pipeline, {"svc__C": [1.0]}, cv=2, memory="60kB").fit(X, y)
+    assert steps.best_estimator_.memory is None

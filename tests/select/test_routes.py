@@ -20,7 +20,7 @@ from mercer import KNN, SVC, SVR, KernelPCA, KernelRidge, Perceptron
 from mercer.kernels import RBF, Laplacian, Linear
 from mercer.select import KernelSearchCV, paths
 from mercer.select.progress import in_threads, in_turns
-from mercer.select.routes import ROUNDING, Answers, Outcome, Tabulated, unfitted
+from mercer.select.routes import SCRATCH, Answers, Outcome, Tabulated, unfitted
 from mercer.select.scoring import StandIn, quick_score, sees_only_answers
 from tests.cases import ESTIMATORS, table
 from tests.select.test_search import CLASSES, NUMBERS, X, assert_same, both
@@ -320,7 +320,7 @@ def test_every_kernel_estimator_gets_the_scores_of_fits_from_scratch(estimator):
     y = CLASSES if is_classifier(estimator) else NUMBERS
     ours, theirs = both(estimator, {"kernel": [RBF(0.3), RBF()]}, X, y, cv=3, refit=False)
     shared = ours.route_ == "shared Gram matrix"
-    assert shared != isinstance(estimator, ROUNDING)
+    assert shared != isinstance(estimator, SCRATCH)
     tolerance = 10.0 * getattr(estimator, "tol", 1e-9)
     for name, values in theirs.cv_results_.items():
         if name.startswith("split"):

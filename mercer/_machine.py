@@ -1,0 +1,101 @@
+"""What the machine has left for this process: memory under every limit that holds."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
+
+GROUPS = Path("/sys/fs/cgroup")
+PROCESS = Path("/proc/self")
+_FILES = {  # of a control group, version 2 and 1: its limit, what it uses, files that may go
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+
+
+def free_memory() -> int:
+    """Return the bytes that this process can still take.
+
+    The least of what the machine has left, what its container (control group) allows, and what
+    ``ulimit -v`` does.
+    """
+    return _free_memory(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _free_memory(second: int) -> int:
+    """Ask the system at most once a second: small fits should not wait for it."""
+    return max(min([_system_free(), *_group_free(), *_address_space_free()]), 0)
+
+
+def _system_free() -> int:
+    try:
+        return _fields(Path("/proc/meminfo").read_text())["MemAvailable:"] * 1024
+    except (OSError, KeyError):  # not Linux: half of what is installed, if the system tells
+        if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        return 4 * 2**30
+
+
+def _fields(text: str) -> dict[str, int]:
+    """Return the numbers of lines such as ``name 12``."""
+    return {name: int(value) for name, value, *_ in map(str.split, text.splitlines())}
+
+
+def _group_free() -> Iterator[int]:
+    """Yield what every control group around this process has left.
+
+    Files that were read and that nobody uses count as the group's, but make room when it is needed.
+    """
+    for folder, (limit, used, inactive) in _groups():
+        try:
+            room = int((folder / limit).read_text()) - int((folder / used).read_text())
+            yield room + _fields((folder / "memory.stat").read_text()).get(inactive, 0)
+        except (OSError, ValueError):  # no such group here, or its limit reads "max"
+            continue
+
+
+def _groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
+    """Yield the folders of the groups, the innermost first; in a container only the root exists."""
+    for controller, path in _memory_groups():
+        home = GROUPS / controller
+        inside = home / path.lstrip("/")
+        for folder in (inside, *inside.parents):
+            if folder.is_relative_to(home):
+                yield folder, _FILES[controller]
+
+
+def _memory_groups() -> Iterator[tuple[str, str]]:
+    try:
+        lines = (PROCESS / "cgroup").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        for controller in set(controllers.split(",")) & set(_FILES):
+            yield controller, path
+
+
+def _address_space_free() -> Iterator[int]:
+    """Yield what ``ulimit -v`` leaves, if there is a limit."""
+    if sys.platform == "win32":
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        yield limit - _address_space()
+
+
+def _address_space() -> int:
+    if sys.platform == "win32":
+        return 0
+    try:
+        return int((PROCESS / "statm").read_text().split()[0]) * resource.getpagesize()
+    except OSError:  # not Linux: at least what was ever resident
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
