@@ -20,7 +20,7 @@ from mercer.machines import SVC, SVR, KernelRidge
 from mercer.select.engine import evaluate
 from mercer.select.grids import KNOWN, Axis, axes, candidates
 from mercer.select.job import Job, Table
-from mercer.select.rounds import sample_rows, staged_plan
+from mercer.select.rounds import Staged, sample_rows, staged_plan
 from mercer.select.search import KernelSearchCV
 
 NAMES = {"svc": SVC, "svr": SVR, "ridge": KernelRidge}
@@ -42,7 +42,7 @@ def tune(
     memory: int | str | None = None,
     verbose: int = 0,
     progress: Any = "auto",
-    strategy: Any = "exact",
+    strategy: Any = "auto",
 ) -> KernelSearchCV:
     """Choose the parameters of an estimator by cross-validation, the grid included.
 
@@ -63,7 +63,7 @@ def tune(
     refit : bool, str or callable, default=True
         As in scikit-learn: a function of ``cv_results_`` may choose the candidate.
     time_limit : float or None, default=None
-        Seconds for both rounds.
+        Seconds for the rounds, the last fit not counted.
     groups : array, default=None
         For splitters that need them.
     sample_weight : array, default=None
@@ -72,9 +72,10 @@ def tune(
         Shuffles the folds if ``cv`` is an integer; None keeps the order of the rows.
     n_jobs, memory, verbose, progress
         As for `KernelSearchCV`; ``verbose`` prints the report.
-    strategy : {"exact", "halving", "staged"} or Staged, default="exact"
+    strategy : {"auto", "exact", "halving", "staged"} or Staged, default="auto"
         As for `KernelSearchCV`. "staged" finds its grid on the rows of the first round, runs both
         rounds of the grid on these, then narrower ones on more: for thousands of rows and more.
+        "auto" is "staged" if there is a time limit and more than 1,500 rows, else "exact".
 
     Returns
     -------
@@ -95,6 +96,8 @@ def tune(
     """
     estimator = _estimator(estimator)
     _check_deciding(scoring, refit)
+    if isinstance(strategy, str) and strategy == "auto":
+        strategy = _strategy(X, cv, time_limit)
     found = _axes(estimator, *_rows_of_grid(estimator, X, y, random_state, strategy))
     search = TunedSearch(
         estimator,
@@ -162,6 +165,13 @@ class TunedSearch(KernelSearchCV):
 
     def __str__(self) -> str:
         return getattr(self, "report_", None) or repr(self)
+
+
+def _strategy(X: Any, cv: Any, time_limit: float | None) -> str:
+    """Return how to search within a limit: on few rows first, or there may be no answer in time."""
+    many = _num_samples(X) > Staged().first_rows
+    can_be_staged = isinstance(cv, int) or hasattr(cv, "split")
+    return "staged" if time_limit is not None and many and can_be_staged else "exact"
 
 
 def _estimator(estimator: Any) -> Any:
