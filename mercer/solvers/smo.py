@@ -129,7 +129,7 @@ class _Run:
         loops.set_all_masks(self.beta, p.lo, p.hi, p.eps, self.up, self.down)
         high, low = self.e + self.up, self.e + self.down
         self.violation = float(high.max() - low.min())
-        if m <= self.all_active:
+        if m <= min(self.all_active, self.most_active):
             return np.flatnonzero(~self.is_active)
         middle = 0.5 * float(high.max() + low.min())
         # rows that cost much are asked for with more care
