@@ -70,7 +70,15 @@ def _(kernel: mk.RBF, x: Any, y: Any) -> float:
 
 @value.register
 def _(kernel: mk.Exponential, x: Any, y: Any) -> float:
-    return math.exp(-kernel.gamma * math.sqrt(squared_distance(x, y)))
+    total = math.fsum(abs(a - b) ** kernel.p for a, b in zip(x, y, strict=True))
+    return math.exp(-((kernel.gamma * total ** (1.0 / kernel.p)) ** kernel.exponent))
+
+
+@value.register
+def _(kernel: mk.Matern, x: Any, y: Any) -> float:
+    r = math.sqrt(2.0 * kernel.nu) * kernel.gamma * math.sqrt(squared_distance(x, y))
+    polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[kernel.nu]
+    return polynomial * math.exp(-r)
 
 
 @value.register

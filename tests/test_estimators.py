@@ -18,17 +18,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import Certificate, Status
+from mercer import Certificate, MetricRidge, MetricRidgeClassifier, Status
 from mercer._estimator import KernelEstimator
 from mercer.kernels import RBF, FromFunction, Kernel, Laplacian, Linear, Precomputed
 from tests.cases import ESTIMATORS, WORDS, shared_letters, sparse_table, table
 
 KERNEL_ESTIMATORS = [e for e in ESTIMATORS if isinstance(e, KernelEstimator)]
+LEARNED = (MetricRidge, MetricRidgeClassifier)  # kernels of a distance alone
+ANY_KERNEL = [e for e in KERNEL_ESTIMATORS if not isinstance(e, LEARNED)]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_sparse_estimator = pytest.mark.parametrize(
     "estimator", [e for e in ESTIMATORS if get_tags(e).input_tags.sparse], ids=repr
 )
-every_kernel_estimator = pytest.mark.parametrize("estimator", KERNEL_ESTIMATORS, ids=repr)
+every_kernel_estimator = pytest.mark.parametrize("estimator", ANY_KERNEL, ids=repr)
 
 X, NEW = table(40, 3), table(7, 3, seed=1)
 Y = X[:, 0] + np.sin(X[:, 1])
@@ -61,7 +63,17 @@ def with_kernel(estimator, kernel):
     return clone(estimator).set_params(kernel=kernel)
 
 
-@parametrize_with_checks(KERNEL_ESTIMATORS)
+def not_expected(estimator):
+    """Return the checks that cannot hold, with the reason."""
+    why = "rows that teach the metric are drawn: a weight of two is not the draw of two rows"
+    return {"check_sample_weight_equivalence_on_dense_data": why} if is_drawn(estimator) else {}
+
+
+def is_drawn(estimator):
+    return isinstance(estimator, LEARNED)
+
+
+@parametrize_with_checks(KERNEL_ESTIMATORS, expected_failed_checks=not_expected)
 def test_scikit_learn_has_no_objection(estimator, check):
     check(estimator)
 
@@ -210,9 +222,7 @@ def test_a_function_gives_the_same_as_the_kernel(estimator):
     )
 
 
-@pytest.mark.parametrize(
-    "estimator", [e for e in KERNEL_ESTIMATORS if hasattr(e, "score")], ids=repr
-)
+@pytest.mark.parametrize("estimator", [e for e in ANY_KERNEL if hasattr(e, "score")], ids=repr)
 def test_folds_cut_rows_and_columns_of_a_precomputed_matrix(estimator):
     y, K = targets(estimator, Y), RBF(gamma=0.3)(X)
     direct = cross_val_score(with_kernel(estimator, RBF(gamma=0.3)), X, y)

@@ -88,7 +88,7 @@ def test_a_name_that_is_none_is_left_to_the_fit():
 
 
 def test_an_unknown_parameter_of_a_named_kernel_is_told():
-    with pytest.raises(ValueError, match=r"RBF\(\) has no parameter 'gama'; it has \['gamma'\]"):
+    with pytest.raises(ValueError, match=r"no parameter 'gama'; it has \['gamma', 'metric'\]"):
         SVC("rbf").set_params(kernel__gama=1.0)
     with pytest.raises(ValueError, match="has no parameter 'gamma__x'"):
         SVC("rbf").set_params(kernel__gamma__x=1.0)

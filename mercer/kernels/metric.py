@@ -91,12 +91,10 @@ class RowMap:
         return cls(vectors[:, kept] * np.sqrt(values[kept] / unit), unit)
 
     def rows(self, data: Any) -> Any:
-        """Return the rows z, in the precision of the data."""
+        """Return the rows z in float64: float32 would take the digits of rows with an offset."""
         if self.factor.ndim == 2:
-            return np.asarray(data @ self.factor).astype(data.dtype, copy=False)
-        if sp.issparse(data):
-            return sp.csr_array(data.multiply(self.factor), dtype=data.dtype)
-        return (data * self.factor).astype(data.dtype, copy=False)
+            return np.asarray(data @ self.factor)
+        return sp.csr_array(data.multiply(self.factor)) if sp.issparse(data) else data * self.factor
 
     def back(self, gradients: np.ndarray) -> np.ndarray:
         """Return gradients with respect to x from those with respect to z, the last axis."""

@@ -89,11 +89,12 @@ class Radial(VectorKernel):
             return bound | {"gamma": float(self.gamma)}
         if self.gamma == "auto":
             return bound | {"gamma": 1.0 / X.data.shape[1]}
-        rows = type(self)(**{**self.get_params(deep=False), **bound}).mapped(X)
+        under = type(self)(**{**self.get_params(deep=False), **bound})
+        rows = under.mapped(X)
         variance = _variance(rows.data, weights)
         require_squares(float(rows.summary("largest", largest_size)))
         size = rows.data.shape[1] ** (1.0 / self.p) * np.sqrt(variance)
-        return bound | {"gamma": 1.0 / self._reach(size) if variance > 0 else 1.0}
+        return bound | {"gamma": 1.0 / under._reach(size) if variance > 0 else 1.0}
 
     def _reach(self, distance: Any) -> Any:
         """Return what γ multiplies, from plain distances of mapped rows."""

@@ -195,7 +195,7 @@ class Pair:
             X, Y = X.shifted(self.dtype, self.Y), Y.shifted(self.dtype, self.Y)
             inner(X.rows(self.dtype), Y.rows(self.dtype), out)
         xx, yy = X.squared_norms(self.dtype), Y.squared_norms(self.dtype)
-        given = np.result_type(self.X.dtype, self.Y.dtype)
+        given = np.result_type(self.X.dtype, self.Y.dtype, self.dtype)  # the finer of both
         squared_distances(self.X.rows(given), self.Y.rows(given), xx, yy, out)
 
     def _l1(self, out: np.ndarray) -> None:

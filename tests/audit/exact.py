@@ -41,9 +41,20 @@ def squared_distances(X: Any, Y: Any) -> np.ndarray:
     return ((exact(X)[:, None, :] - exact(Y)[None, :, :]) ** 2).sum(axis=2)
 
 
-def l1_distances(X: Any, Y: Any) -> np.ndarray:
-    """Return ‖x − y‖₁."""
-    return np.abs(exact(X)[:, None, :] - exact(Y)[None, :, :]).sum(axis=2)
+def _powers(k: Any, X: Any, Y: Any, p: float) -> np.ndarray:
+    """Return Σ w |x − y|ᵖ, or (x − y)ᵀP(x − y), under the metric of a kernel."""
+    gaps = exact(X)[:, None, :] - exact(Y)[None, :, :]
+    if k.metric is None:
+        return (np.abs(gaps) ** p).sum(axis=2)
+    metric = exact(k.metric)
+    if metric.ndim == 1:
+        return (np.abs(gaps) ** p @ metric[:, None])[:, :, 0]
+    return np.maximum((gaps @ metric * gaps).sum(axis=2), 0.0)
+
+
+def _of_distance(k: Any, X: Any, Y: Any, p: float) -> np.ndarray:
+    distance = _powers(k, X, Y, p) ** (1 / exact(p))
+    return np.exp(-((exact(k.gamma) * distance) ** exact(k.exponent)))
 
 
 def kernel_matrix(kernel: Any, X: Any, Y: Any) -> np.ndarray:
@@ -69,9 +80,9 @@ FORMULAS: dict[str, Any] = {
     "Linear": lambda k, X, Y: X @ Y.T + exact(k.bias),
     "Polynomial": lambda k, X, Y: (exact(k.scale) * (X @ Y.T) + exact(k.bias)) ** int(k.degree),
     "Sigmoid": lambda k, X, Y: np.tanh(exact(k.scale) * (X @ Y.T) + exact(k.bias)),
-    "RBF": lambda k, X, Y: np.exp(-exact(k.gamma) * squared_distances(X, Y)),
-    "Exponential": lambda k, X, Y: np.exp(-exact(k.gamma) * np.sqrt(squared_distances(X, Y))),
-    "Laplacian": lambda k, X, Y: np.exp(-exact(k.gamma) * l1_distances(X, Y)),
+    "RBF": lambda k, X, Y: np.exp(-exact(k.gamma) * _powers(k, X, Y, 2.0)),
+    "Exponential": lambda k, X, Y: _of_distance(k, X, Y, float(k.p)),
+    "Laplacian": lambda k, X, Y: _of_distance(k, X, Y, 1.0),
     "Sum": lambda k, X, Y: kernel_matrix(k.left, X, Y) + kernel_matrix(k.right, X, Y),
     "Product": lambda k, X, Y: kernel_matrix(k.left, X, Y) * kernel_matrix(k.right, X, Y),
     "Power": lambda k, X, Y: kernel_matrix(k.kernel, X, Y) ** int(k.exponent),

@@ -18,7 +18,7 @@ def _columns(values: Any) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- squared error
-@audits("KernelRidge", "KernelRidgeClassifier")
+@audits("KernelRidge", "KernelRidgeClassifier", "MetricRidge", "MetricRidgeClassifier")
 def audit_ridge(case: Case) -> Iterator[Claim]:
     """(K + λ/w) α + b = y on the rows that count, and Σα = 0 if there is an offset."""
     model, weight, y = case.model, exact(case.weight), np.asarray(case.y)

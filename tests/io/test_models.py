@@ -34,6 +34,7 @@ from tests.io.helpers import round_trip, same
 from tests.test_estimators import NEW, X, Y, fitted, outcome, targets
 
 FRAME, NEW_FRAME = (pd.DataFrame(rows, columns=["a", "b", "c"]) for rows in (X, NEW))
+NOT_STORED = {"_held"}  # the rows of Ridge, of which it computes an error if it is asked for
 FROM_FUNCTIONS = (FromFunction, FromFeatureMap, RankOne)
 
 
@@ -47,7 +48,7 @@ def test_an_estimator_comes_back_as_it_was(estimator, tmp_path):
     model = fitted(estimator, FRAME, Y)
     again = round_trip(model, tmp_path)
     np.testing.assert_array_equal(outcome(again, NEW_FRAME), outcome(model, NEW_FRAME))
-    assert same(vars(again), vars(model))
+    assert same(vars(again), {k: v for k, v in vars(model).items() if k not in NOT_STORED})
     assert str(again.certificate_) == str(model.certificate_)
     assert repr(again.get_params()) == repr(model.get_params())
     refitted = clone(again).fit(FRAME, targets(model, Y))
@@ -319,9 +320,12 @@ def test_an_object_may_say_what_it_stores(tmp_path):
     assert not hasattr(again, "lock_")
 
 
-def test_an_error_of_rows_left_out_that_nobody_asked_for_is_stored(tmp_path):
-    again = round_trip(fitted(mercer.Ridge(), X, Y), tmp_path)
-    np.testing.assert_array_equal(again.loo_error_, fitted(mercer.Ridge(), X, Y).loo_error_)
+def test_an_error_of_rows_left_out_is_stored_if_it_was_asked_for(tmp_path):
+    model = fitted(mercer.Ridge(), X, Y)
+    with pytest.raises(AttributeError, match="read loo_error_ first"):
+        _ = round_trip(model, tmp_path).loo_error_
+    wanted = model.loo_error_
+    np.testing.assert_array_equal(round_trip(model, tmp_path).loo_error_, wanted)
 
 
 class Sup(Norm):
