@@ -103,6 +103,7 @@ def mercer_fit(problem: Problem, seconds: int = 60) -> float:
         problem.test.write_csv(here / "test.csv")
         command = [
             *(sys.executable, "-m", "mercer", "fit", "learn.csv", "--test", "test.csv"),
+            *("--task", "classify" if problem.classes else "regress"),
             *("--target", "target", "--time-limit", f"{seconds}s", "--json"),
             *(("--metric", "accuracy") if problem.classes else ()),
         ]

@@ -58,7 +58,7 @@ Task = Annotated[str, typer.Option(help="auto, classify or regress.")]
 Model = Annotated[
     str,
     typer.Option(
-        help="auto, svm, ridge, kernel-logistic, logistic, linear-svm, linear, lasso, knn, "
+        help="auto, svm, metric, ridge, kernel-logistic, logistic, linear-svm, linear, lasso, knn, "
         "bayes, boost or network."
     ),
 ]

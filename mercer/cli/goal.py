@@ -133,8 +133,8 @@ class Goal:
         asks = self._asks_probabilities()
         if asks and not ("probability" in known or hasattr(estimator, "predict_proba")):
             raise CommandError(
-                f"{asks} needs probabilities, and the model {model!r} has none; svm, logistic, "
-                f"kernel-logistic, knn, bayes, boost and network have them",
+                f"{asks} needs probabilities, and the model {model!r} has none; svm, metric, "
+                f"logistic, kernel-logistic, knn, bayes, boost and network have them",
                 USAGE,
             )
 

@@ -76,8 +76,8 @@ def _can_do(model: Any, options: PredictOptions) -> None:
         )
     if options.proba and not hasattr(model, "predict_proba"):
         raise CommandError(
-            f"--proba: the model in {options.model.name} has no probabilities; svm, logistic, "
-            f"kernel-logistic, knn, bayes and network have them",
+            f"--proba: the model in {options.model.name} has no probabilities; svm, metric, "
+            f"logistic, kernel-logistic, knn, bayes and network have them",
             MODEL,
         )
 
