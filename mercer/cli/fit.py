@@ -93,6 +93,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     learn, test = parts.learn, parts.test
     suits(options.model, learn)
     given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
+    given["open_kernel"] = options.kernel == "auto"
     given["goal"] = _goal(options, learn, kernel, screen)
     learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
     learned = learner.learn(options.model)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -82,7 +83,8 @@ class Learner:
 
     The kernel is that of machines that have one; the effort says how much work is done; the seed
     is that of samples, folds and starts. ``limits`` hold the time of the whole command: what they
-    end early is said as a note, and kept in ``cut``.
+    end early is said as a note, and kept in ``cut``. ``open_kernel`` says that the kernel is a
+    default, which a learned one may replace.
     """
 
     def __init__(
@@ -96,7 +98,9 @@ class Learner:
         screen: Screen,
         memory: int | str | None = None,
         goal: Goal | None = None,
+        open_kernel: bool = True,
     ):
+        self.open_kernel = open_kernel
         self.goal = goal or goal_of(Wishes(), problem)
         self.problem, self.kernel, self.seed, self.screen = problem, kernel, seed, screen
         self.effort, self.limits, self.memory = effort, limits, memory
@@ -106,8 +110,8 @@ class Learner:
     def learn(self, model: str) -> Learned:
         """Return the best of the recipes that a name stands for, fitted."""
         table = RECIPES[self.problem.task]
-        names = AUTO[self.problem.task] if model == "auto" else (model,)
         encoder, Z = encoded(self.problem.X, self.screen, self.problem.kinds)
+        names = self._names(model, Z)
         recipes = {name: table[name] for name in names}
         plans = self._plans(recipes, Z)
         searches = list(self._searches(recipes, plans, Z))
@@ -122,6 +126,13 @@ class Learner:
         words = (*self._words(searches, best, len(rows)), *answers, *(self.cut or [UNCUT]))
         found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
         return Learned(*found, rows, self.cut, self.goal, around.threshold)
+
+    def _names(self, model: str, Z: Any) -> list[str]:
+        """Return the recipes that a name stands for; who gives a kernel does not want another."""
+        if model != "auto":
+            return [model]
+        learnable = self.open_kernel and not sp.issparse(Z)  # a metric is of dense columns
+        return [name for name in AUTO[self.problem.task] if name != "metric" or learnable]
 
     def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
         """Return the work for each recipe; the rows of the first one's rounds judge them all."""
