@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 pytest.importorskip("polars")
 pytest.importorskip("typer")
@@ -31,3 +33,18 @@ def test_another_model_must_be_better_by_more_than_chance(task, linear, taken):
     assert (
         learner._best([SimpleNamespace(name=n, score=s) for n, s in scored.items()]).name == taken
     )
+
+
+@pytest.mark.parametrize(
+    ("open_kernel", "Z", "tried"),
+    [
+        (True, np.zeros((2, 2)), ["svm", "metric", "logistic"]),
+        (False, np.zeros((2, 2)), ["svm", "logistic"]),  # who gives a kernel wants that one
+        (True, sp.csr_array((2, 2)), ["svm", "logistic"]),  # a metric is of dense columns
+    ],
+)
+def test_which_models_are_tried(open_kernel, Z, tried):
+    learner = object.__new__(Learner)
+    learner.problem, learner.open_kernel = SimpleNamespace(task="classify"), open_kernel
+    assert learner._names("auto", Z) == tried
+    assert learner._names("metric", Z) == ["metric"]
