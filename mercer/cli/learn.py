@@ -30,8 +30,9 @@ from mercer.select.rounds import sample_rows
 
 TUNING_SHARE = 0.5  # of a time limit for all searches
 FIT_SHARE = 0.55  # of what is left after them for the last fit
+NARROW_SHARE = 0.3  # of the time of a search for what an estimator searches itself
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
-GROWTH = {"cube": 3.0, "square": 2.2, "line": 1.0}
+GROWTH = {"metric": 3.0, "cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""
 
 UNCUT = "The time limit cut nothing short: data, options and seed alone decide this model."
@@ -191,7 +192,7 @@ class Learner:
         estimator = recipe.estimator(
             self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
         )
-        estimator = self.goal.prepared(estimator)
+        estimator = self._narrowed(self.goal.prepared(estimator), Z, seconds)
         how: dict[str, Any] = {
             "scoring": self.goal.scoring,
             "strategy": plan.staged,
@@ -207,6 +208,15 @@ class Learner:
             return tune(estimator, Z, self.problem.y, groups=self.problem.groups, **how)
         search = KernelSearchCV(estimator, dict(recipe.grid), **how)
         return search.fit(Z, self.problem.y, groups=self.problem.groups)
+
+    def _narrowed(self, estimator: Any, Z: Any, seconds: float | None) -> Any:
+        """Return an estimator whose own search is done, once for all folds of ours."""
+        if not hasattr(estimator, "chosen_params"):
+            return estimator
+        rows = self._sample(self.effort.first_rows)
+        limit = None if seconds is None else NARROW_SHARE * seconds
+        first = clone(estimator).set_params(time_limit=limit)
+        return estimator.set_params(**first.fit(Z[rows], self.problem.y[rows]).chosen_params())
 
     def _was_cut(self, what: str) -> None:
         """Say what the time limit has ended, and what to do about it."""

@@ -40,7 +40,8 @@ class Size:
 class Effort:
     """How much work is done, in counts, so that every machine does the same.
 
-    ``sizes`` are by how the cost of a fit grows with its rows: "cube", "square" or "line".
+    ``sizes`` are by how the cost of a fit grows with its rows: "metric" (a cube with a
+    large factor), "cube", "square" or "line".
     """
 
     first_rows: int
@@ -59,6 +60,7 @@ EFFORTS = {
         500,
         {
             "cube": Size((1_000, 2_000), 3_000),
+            "metric": Size((1_000, 2_000), 2_000),
             "square": Size((1_500, 3_000), 8_000),
             "line": Size((2_000, 5_000), 200_000),
         },
@@ -69,6 +71,7 @@ EFFORTS = {
         1_500,
         {
             "cube": Size((3_000, 6_000), 8_000),
+            "metric": Size((2_000, 4_000), 4_000),
             "square": Size((4_000, 10_000), 25_000),
             "line": Size((5_000, 20_000), 1_000_000),
         },
@@ -79,6 +82,7 @@ EFFORTS = {
         3_000,
         {
             "cube": Size((6_000, 12_000), 15_000),
+            "metric": Size((4_000, 8_000), 8_000),
             "square": Size((10_000, 30_000), 60_000),
             "line": Size((20_000, 100_000), 10_000_000),
         },
@@ -137,9 +141,9 @@ NETWORK: dict[str, Any] = {
 }
 
 METRIC: dict[str, Any] = {
-    "cost": "cube",
-    "fixed": {"kernel": "auto", "rounds": 4, "search_rows": 600},
-    "grid": {"metric": ["auto"]},
+    "cost": "metric",
+    "fixed": {"kernel": "auto", "search_rows": 600, "metric_rows": 2000},
+    "grid": {"rounds": [4]},
 }
 
 CLASSIFIERS: dict[str, Recipe] = {

@@ -38,7 +38,6 @@ from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 
 AUTO = ("exponential", "laplacian")  # kernels to choose from: of Euclidean and of L1 distances
-METRIC_ROWS = 4000  # that the chosen way learns its metric from
 IMPORTANCE_ROWS = 1000  # at which gradients are taken in the end
 FULL_UP_TO = 300  # columns: beyond, only weights are learned
 CONSTANT = 1e-12  # of the largest entry: a column that varies less is constant
@@ -61,12 +60,14 @@ class MetricEstimator(RidgeEstimator):
         "metric": [StrOptions({"auto", DIAGONAL, FULL, NONE})],
         "rounds": [Interval(Integral, 0, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left")],
+        "metric_rows": [Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
     }
 
     metric: str
     rounds: int
     search_rows: int
+    metric_rows: int
     time_limit: float | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -141,7 +142,7 @@ class MetricEstimator(RidgeEstimator):
         """Find the metric and the shape of the kernel, on standardised columns."""
         random = check_random_state(self.random_state)
         self.scale_, whole = _standardised(rows.data, Y, weight)
-        some = whole.take(np.sort(random.permutation(len(Y))[:METRIC_ROWS]))
+        some = whole.take(np.sort(random.permutation(len(Y))[: self.metric_rows]))
         part = some.take(random.permutation(len(some.Y))[: self.search_rows])
         limits = Limits.of(time_limit=self.time_limit)
         searches = [self._search(kernel, part, limits) for kernel in self._candidates()]

@@ -22,7 +22,7 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
     of the next fit: columns and directions along which the function does not change stop to count.
     On ``search_rows`` rows, width, exponent and λ are chosen by exact leave-one-out, the kind of
     metric and the number of rounds by rows held out from the learning (leave-one-out would flatter
-    a metric that has seen the row). The metric is then learned from at most 4,000 rows, and the
+    a metric that has seen the row). The metric is then learned from ``metric_rows`` rows, and the
     last fit is a `KernelRidge` on all rows, its λ by exact leave-one-out.
 
     Parameters
@@ -41,6 +41,8 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         The largest number of rounds.
     search_rows : int, default=1000
         Rows that the ways are tried on, drawn at random.
+    metric_rows : int, default=4000
+        Rows that the metric is then learned from, drawn at random.
     fit_intercept : bool, default=True
         Whether the last fit has an offset.
     landmarks : int or None, default=None
@@ -88,6 +90,7 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         lam: Any = "loo",
         rounds: int = 5,
         search_rows: int = 1000,
+        metric_rows: int = 4000,
         fit_intercept: bool = True,
         landmarks: int | None = None,
         random_state: Any = None,
@@ -99,6 +102,7 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         self.lam = lam
         self.rounds = rounds
         self.search_rows = search_rows
+        self.metric_rows = metric_rows
         self.fit_intercept = fit_intercept
         self.landmarks = landmarks
         self.random_state = random_state
@@ -118,8 +122,8 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
 
     Parameters
     ----------
-    kernel, metric, lam, rounds, search_rows, fit_intercept, landmarks, random_state, time_limit,
-    memory
+    kernel, metric, lam, rounds, search_rows, metric_rows, fit_intercept, landmarks, random_state,
+    time_limit, memory
         As for `MetricRidge`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
@@ -164,6 +168,7 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
         lam: Any = "loo",
         rounds: int = 5,
         search_rows: int = 1000,
+        metric_rows: int = 4000,
         fit_intercept: bool = True,
         class_weight: Any = None,
         landmarks: int | None = None,
@@ -176,6 +181,7 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
         self.lam = lam
         self.rounds = rounds
         self.search_rows = search_rows
+        self.metric_rows = metric_rows
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.landmarks = landmarks
