@@ -132,7 +132,8 @@ class Learner:
         """Return the recipes that a name stands for; who gives a kernel does not want another."""
         if model != "auto":
             return [model]
-        learnable = self.open_kernel and not sp.issparse(Z)  # a metric is of dense columns
+        dense = not sp.issparse(Z)  # as the columns of a metric must be
+        learnable = self.open_kernel and self.effort.learns_metric and dense
         return [name for name in AUTO[self.problem.task] if name != "metric" or learnable]
 
     def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:

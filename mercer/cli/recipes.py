@@ -48,6 +48,7 @@ class Effort:
     sizes: Mapping[str, Size]
     landmarks: int  # at most, and as many as the first round has rows at least
     values: float  # landmarks² × rows, at most
+    learns_metric: bool = True  # whether ``--model auto`` tries a kernel that learns
 
     def in_span(self, n: int) -> tuple[int, int]:
         """Return how many landmarks stand for n rows, and how many of the rows are fitted to."""
@@ -66,6 +67,7 @@ EFFORTS = {
         },
         landmarks=700,
         values=5e10,
+        learns_metric=False,
     ),
     "standard": Effort(
         1_500,

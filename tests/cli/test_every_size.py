@@ -77,3 +77,14 @@ def test_a_table_of_any_size(mercer, tmp_path, n, task):
     if ended.code:
         assert n < 8  # so few rows may be refused, in a line that says so
         assert "too few" in ended.err
+
+
+@pytest.mark.parametrize("n", [4, 8, 16])
+@pytest.mark.parametrize("task", ["classify", "regress"])
+def test_a_metric_for_a_table_of_any_size(mercer, tmp_path, n, task):
+    table(n, task).write_csv(tmp_path / "t.csv")
+    words = ("--model", "metric", "--effort", "quick", "-q", "--no-report", "--no-save")
+    ended = mercer("fit", "t.csv", "-t", "y", *words)
+    if ended.code:
+        assert n < 8
+        assert "too few" in ended.err
