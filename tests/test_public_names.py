@@ -108,6 +108,7 @@ NAMES = {
 
 KERNEL_NAMES = {
     "RBF",
+    "Anova",
     "Constant",
     "Exp",
     "Exponential",
@@ -118,15 +119,20 @@ KERNEL_NAMES = {
     "Linear",
     "Matern",
     "Normalized",
+    "Periodic",
     "Polynomial",
     "Power",
     "PowerSeries",
     "Precomputed",
     "Product",
     "RankOne",
+    "RationalQuadratic",
     "Sigmoid",
+    "Sobolev",
+    "Spline",
     "Sum",
     "VectorKernel",
+    "Wavelet",
     "as_kernel",
 }
 

@@ -13,10 +13,19 @@ from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Pre
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.smooth import (
+    Anova,
+    Periodic,
+    RationalQuadratic,
+    Sobolev,
+    Spline,
+    Wavelet,
+)
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
     "RBF",
+    "Anova",
     "Constant",
     "Exp",
     "Exponential",
@@ -27,14 +36,19 @@ __all__ = [
     "Linear",
     "Matern",
     "Normalized",
+    "Periodic",
     "Polynomial",
     "Power",
     "PowerSeries",
     "Precomputed",
     "Product",
     "RankOne",
+    "RationalQuadratic",
     "Sigmoid",
+    "Sobolev",
+    "Spline",
     "Sum",
     "VectorKernel",
+    "Wavelet",
     "as_kernel",
 ]

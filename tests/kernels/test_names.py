@@ -7,14 +7,19 @@ import pytest
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
 from mercer.kernels import (
     RBF,
+    Anova,
     Exponential,
     FromFunction,
     Laplacian,
     Linear,
     Matern,
+    Periodic,
     Polynomial,
     Precomputed,
+    RationalQuadratic,
     Sigmoid,
+    Spline,
+    Wavelet,
 )
 from mercer.kernels.names import NAMES
 from tests.cases import table
@@ -28,6 +33,11 @@ WANTED = {
     "exponential": Exponential(),
     "laplacian": Laplacian(),
     "matern": Matern(),
+    "rational_quadratic": RationalQuadratic(),
+    "periodic": Periodic(),
+    "anova": Anova(),
+    "spline": Spline(),
+    "wavelet": Wavelet(),
     "sigmoid": Sigmoid(),
     "precomputed": Precomputed(),
 }
