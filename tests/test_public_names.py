@@ -29,6 +29,7 @@ NAMES = {
     "GMM",
     "GaussianBayes",
     "bayes",
+    "dtw_distance",
     "em",
     "MDS",
     "LLE",
@@ -107,6 +108,7 @@ NAMES = {
 }
 
 KERNEL_NAMES = {
+    "DTW",
     "RBF",
     "Anova",
     "Constant",
@@ -114,6 +116,7 @@ KERNEL_NAMES = {
     "Exponential",
     "FromFeatureMap",
     "FromFunction",
+    "GlobalAlignment",
     "Kernel",
     "Laplacian",
     "Linear",
@@ -134,6 +137,7 @@ KERNEL_NAMES = {
     "VectorKernel",
     "Wavelet",
     "as_kernel",
+    "dtw_distance",
 }
 
 PUBLIC = [(mercer, name) for name in sorted(NAMES)]

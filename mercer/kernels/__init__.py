@@ -13,6 +13,7 @@ from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Pre
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.series import DTW, GlobalAlignment, dtw_distance
 from mercer.kernels.smooth import (
     Anova,
     Periodic,
@@ -24,6 +25,7 @@ from mercer.kernels.smooth import (
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
+    "DTW",
     "RBF",
     "Anova",
     "Constant",
@@ -31,6 +33,7 @@ __all__ = [
     "Exponential",
     "FromFeatureMap",
     "FromFunction",
+    "GlobalAlignment",
     "Kernel",
     "Laplacian",
     "Linear",
@@ -51,4 +54,5 @@ __all__ = [
     "VectorKernel",
     "Wavelet",
     "as_kernel",
+    "dtw_distance",
 ]

@@ -9,6 +9,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.series import DTW, GlobalAlignment
 from mercer.kernels.smooth import Anova, Periodic, RationalQuadratic, Spline, Wavelet
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
@@ -26,6 +27,8 @@ NAMES: dict[str, type[Kernel]] = {
     "anova": Anova,
     "spline": Spline,
     "wavelet": Wavelet,
+    "dtw": DTW,
+    "global_alignment": GlobalAlignment,
     "sigmoid": Sigmoid,
     "precomputed": Precomputed,
 }

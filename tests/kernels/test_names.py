@@ -6,10 +6,12 @@ import pytest
 
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
 from mercer.kernels import (
+    DTW,
     RBF,
     Anova,
     Exponential,
     FromFunction,
+    GlobalAlignment,
     Laplacian,
     Linear,
     Matern,
@@ -38,6 +40,8 @@ WANTED = {
     "anova": Anova(),
     "spline": Spline(),
     "wavelet": Wavelet(),
+    "dtw": DTW(),
+    "global_alignment": GlobalAlignment(),
     "sigmoid": Sigmoid(),
     "precomputed": Precomputed(),
 }
@@ -62,7 +66,7 @@ def test_a_function_becomes_a_kernel():
 
 
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
-@pytest.mark.filterwarnings("ignore:KernelPCA.*Sigmoid:UserWarning")
+@pytest.mark.filterwarnings("ignore:KernelPCA.*(Sigmoid|DTW):UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
     X = table(12, 2)
     gram(name, X)
