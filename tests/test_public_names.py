@@ -121,6 +121,7 @@ KERNEL_NAMES = {
     "Laplacian",
     "Linear",
     "Matern",
+    "MeanEmbedding",
     "Normalized",
     "Periodic",
     "Polynomial",

@@ -14,6 +14,7 @@ from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.series import DTW, GlobalAlignment, dtw_distance
+from mercer.kernels.sets import MeanEmbedding
 from mercer.kernels.smooth import (
     Anova,
     Periodic,
@@ -38,6 +39,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "MeanEmbedding",
     "Normalized",
     "Periodic",
     "Polynomial",

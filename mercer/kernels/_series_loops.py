@@ -111,13 +111,13 @@ def warp(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
 
 # ---------------------------------------------------------------- all alignments
 @compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
-def _local(values, powers, gamma, weight, j):
-    """Turn squared distances d of a step into w e/(2 − w e), e = exp(−γd), as value · 2^power."""
-    for lane in range(LANES):
-        t = gamma * values[j, lane]
+def _local(values, powers, weights, gamma):
+    """Turn squared distances d into w e/(2 − w e), e = exp(−γd), as value · 2^power, in place."""
+    for k in range(len(values)):
+        t = gamma * values[k]
         t = t if t < 1e9 else 1e9
-        k = (t * (-1.0 / LN2) + ROUND) - ROUND
-        r = (-t - k * LN2_HIGH) - k * LN2_LOW
+        n = (t * (-1.0 / LN2) + ROUND) - ROUND
+        r = (-t - n * LN2_HIGH) - n * LN2_LOW
         p = 1.0 / 6227020800.0
         p = p * r + 1.0 / 479001600.0
         p = p * r + 1.0 / 39916800.0
@@ -131,9 +131,9 @@ def _local(values, powers, gamma, weight, j):
         p = p * r + 1.0 / 6.0
         p = p * r + 0.5
         p = (p * r + 1.0) * r + 1.0
-        p *= weight
-        values[j, lane] = p / (2.0 - p * _power_of_two(k if k > NEGLIGIBLE else NEGLIGIBLE))
-        powers[j, lane] = k
+        p *= weights[k]
+        values[k] = p / (2.0 - p * _power_of_two(n if n > NEGLIGIBLE else NEGLIGIBLE))
+        powers[k] = n
 
 
 @compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
@@ -173,7 +173,7 @@ def align(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
     """
     n, m = x.shape[0], Y.shape[1]
     reach = band if band >= 0 else n + m
-    row, local = state[:2], state[2:]
+    row, local, weights = state[:2], state[2:4], state[4]
     left, corner = np.empty((2, LANES)), np.empty((2, LANES))
     for b in range(b0, b1):
         if i0 == 0:
@@ -187,8 +187,14 @@ def align(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
                 corner[0], corner[1] = (1.0, 0.0) if i == 0 else (0.0, NOTHING)
             _costs(x[i], Y[b], low, high, local[0])
             for j in range(low, high):
-                weight = 1.0 if band < 0 else 1.0 - abs(i - j) / (band + 1.0)
-                _local(local[0], local[1], gamma, weight, j)
+                weights[j] = 1.0 if band < 0 else 1.0 - abs(i - j) / (band + 1.0)
+            cells = slice(low * LANES, high * LANES)
+            _local(
+                local[0].reshape(-1)[cells],
+                local[1].reshape(-1)[cells],
+                weights.reshape(-1)[cells],
+                gamma,
+            )
             _align_row(local, low, high, left, corner, row)
         if i1 == n:
             for lane in range(LANES):
