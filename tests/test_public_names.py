@@ -114,6 +114,7 @@ KERNEL_NAMES = {
     "Constant",
     "Exp",
     "Exponential",
+    "Fisher",
     "FromFeatureMap",
     "FromFunction",
     "GlobalAlignment",

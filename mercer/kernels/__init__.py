@@ -10,6 +10,7 @@ from mercer.kernels.base import (
     Sum,
 )
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
+from mercer.kernels.generative import Fisher
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
@@ -32,6 +33,7 @@ __all__ = [
     "Constant",
     "Exp",
     "Exponential",
+    "Fisher",
     "FromFeatureMap",
     "FromFunction",
     "GlobalAlignment",

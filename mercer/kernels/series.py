@@ -41,7 +41,7 @@ class SeriesKernel(Kernel):
     }
     _loop: Any
 
-    def __init__(self, gamma: float | str = "scale", band: float | None = None):
+    def __init__(self, gamma: float | str = "scale", band: Any = None):
         self.gamma = gamma
         self.band = band
 
@@ -78,7 +78,7 @@ class SeriesKernel(Kernel):
             out[...] = found
 
     def _fill_pairs(self, X: Series, Y: Series, out: np.ndarray, mirror: bool) -> None:
-        gamma = float(self.gamma) if isinstance(self.gamma, Real) else 1.0
+        gamma = 1.0 if isinstance(self.gamma, str) else float(self.gamma)
         band = NO_BAND if self.band is None else int(self.band)
         fill_pairs(self._loop, X, Y, out, gamma=gamma, band=band, mirror=mirror)
 
@@ -95,7 +95,7 @@ def _is_same(X: Sample, Y: Sample) -> bool:
     return bool(np.array_equal(everything[X.index], everything[Y.index]))
 
 
-def _steps(band: float | None, series: Series) -> int | None:
+def _steps(band: Any, series: Series) -> int | None:
     """Return a band as a number of steps; a share is one of the longest series."""
     if band is None or isinstance(band, Integral):
         return None if band is None else int(band)
