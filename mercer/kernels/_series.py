@@ -154,7 +154,7 @@ def _against(
 ) -> np.ndarray:
     """Return the answers for one series and the blocks of a stack from the first one on."""
     n_blocks, m, channels, _ = stack.values.shape
-    found, state = np.empty((n_blocks, LANES)), np.empty((5, m, LANES))
+    found, state = np.empty((n_blocks, LANES)), np.empty((7, m + 1, LANES))
     row = m * LANES * (channels + 3)
     blocks = max(1, WORK // (row * len(x)))
     rows = len(x) if blocks > 1 else max(1, WORK // row)

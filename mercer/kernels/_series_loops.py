@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from mercer._compiled import compiled, compiled_part, instruction
@@ -34,20 +35,6 @@ def _power_of_two(typingctx: Any, x: Any) -> Any:
         integer = context.get_value_type(types.int64)
         bits = builder.bitcast(builder.fadd(args[0], double(ROUND + 1023.0)), integer)
         return builder.bitcast(builder.shl(bits, integer(52)), double)
-
-    return types.float64(types.float64), generate
-
-
-@instruction(lambda x: float(np.frexp(x)[1] - 1) if x > 0 else -1023.0)
-def _exponent(typingctx: Any, x: Any) -> Any:
-    """Return the exponent e of x = m · 2ᵉ ≥ 0 with 1 ≤ m < 2 by reading its bits; −1023 of 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        double = context.get_value_type(types.float64)
-        integer = context.get_value_type(types.int64)
-        bits = builder.lshr(builder.bitcast(args[0], integer), integer(52))
-        number = builder.bitcast(builder.or_(bits, integer(0x4330000000000000)), double)
-        return builder.fsub(number, double(2.0**52 + 1023.0))
 
     return types.float64(types.float64), generate
 
@@ -136,32 +123,128 @@ def _local(values, powers, weights, gamma):
         powers[k] = n
 
 
-@compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
-def _scaled(value, power):
-    return value * _power_of_two(power if power > NEGLIGIBLE else NEGLIGIBLE)
+VALUE, POWER, OLD_VALUE, OLD_POWER = range(4)
+CELL = 4 * LANES  # numbers of a cell of the table: these four of each lane
 
 
-@compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
-def _align_row(local, low, high, left, corner, row):
-    """Turn row i − 1 of the table of sums over alignments into row i, in place.
+def _align_cell_slowly(table: np.ndarray, local: np.ndarray, powers: np.ndarray, j: int) -> None:
+    """Do what `_align_cell` does, by NumPy."""
+    before, here = table[j * CELL : (j + 2) * CELL].reshape(2, 4, LANES)
+    here[OLD_VALUE], here[OLD_POWER] = here[VALUE], here[POWER]
+    top = np.maximum(np.maximum(here[POWER], before[POWER]), before[OLD_POWER])
+    total = np.zeros(LANES)
+    for value, power in (here[:2], before[:2], before[2:]):
+        total += np.ldexp(value, np.maximum(power - top, NEGLIGIBLE).astype(int))
+    lanes = slice(j * LANES, (j + 1) * LANES)
+    here[VALUE], shift = np.frexp(total * local[lanes])
+    here[POWER] = top + powers[lanes] + shift
 
-    All are pairs of a value in [1, 2) and a power of two: sums of products over thousands of steps
-    leave the range of float64 in both directions.
+
+@instruction(_align_cell_slowly)
+def _align_cell(typingctx: Any, table: Any, local: Any, powers: Any, j: Any) -> Any:
+    """Turn cell j of row i − 1 of the table of sums over alignments into that of row i.
+
+    A cell is the sum of the three before it times the local similarity. All are pairs of a value
+    of size one and a power of two: sums of products over thousands of steps leave the range of
+    float64 in both directions. Written for vectors of all lanes, since the compiler of loops does
+    not find out that these numbers do not overlap.
     """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        arrays = [context.make_array(kind) for kind in signature.args[:3]]
+        pointers = [
+            make(context, builder, value).data for make, value in zip(arrays, args[:3], strict=True)
+        ]
+        wide = Wide(builder, pointers[0])
+        before = builder.mul(args[3], wide.integer(CELL))
+        start = builder.add(before, wide.integer(CELL))
+        lanes = builder.mul(args[3], wide.integer(LANES))
+        likeness, likeness_power = (Wide(builder, data).load(lanes, 0) for data in pointers[1:])
+        up = wide.load(start, VALUE), wide.load(start, POWER)
+        left = wide.load(before, VALUE), wide.load(before, POWER)
+        corner = wide.load(before, OLD_VALUE), wide.load(before, OLD_POWER)
+        top = wide.larger(wide.larger(up[1], corner[1]), left[1])
+        total = builder.fadd(wide.scaled(*up, top), wide.scaled(*corner, top))
+        total = builder.fadd(total, wide.scaled(*left, top))
+        total = builder.fmul(total, likeness)
+        shift = wide.exponent(total)
+        power = builder.fadd(builder.fadd(top, likeness_power), shift)
+        value = builder.fmul(total, wide.power_of_two(builder.fsub(wide.constant(0.0), shift)))
+        results = {VALUE: value, POWER: power, OLD_VALUE: up[0], OLD_POWER: up[1]}
+        for slot, result in results.items():
+            wide.store(start, slot, result)
+        return context.get_dummy_value()
+
+    return types.void(table, local, powers, types.int64), generate
+
+
+class Wide:
+    """Instructions on vectors of one number of each lane."""
+
+    doubles = ir.VectorType(ir.DoubleType(), LANES)
+    integers = ir.VectorType(ir.IntType(64), LANES)
+    integer = ir.IntType(64)
+
+    def __init__(self, builder: Any, data: Any):
+        self.builder, self.data = builder, data
+
+    def constant(self, number: float) -> Any:
+        return ir.Constant(self.doubles, [number] * LANES)
+
+    def whole(self, number: int) -> Any:
+        return ir.Constant(self.integers, [number] * LANES)
+
+    def _place(self, start: Any, slot: int) -> Any:
+        index = self.builder.add(start, self.integer(slot * LANES))
+        return self.builder.bitcast(self.builder.gep(self.data, [index]), self.doubles.as_pointer())
+
+    def load(self, start: Any, slot: int) -> Any:
+        return self.builder.load(self._place(start, slot), align=8)
+
+    def store(self, start: Any, slot: int, values: Any) -> None:
+        self.builder.store(values, self._place(start, slot), align=8)
+
+    def larger(self, a: Any, b: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
+
+    def power_of_two(self, x: Any) -> Any:
+        """Return 2ˣ of integral x in [−1022, 1023] by setting the exponent bits."""
+        shifted = self.builder.fadd(x, self.constant(ROUND + 1023.0))
+        bits = self.builder.shl(self.builder.bitcast(shifted, self.integers), self.whole(52))
+        return self.builder.bitcast(bits, self.doubles)
+
+    def scaled(self, value: Any, power: Any, top: Any) -> Any:
+        """Return value · 2^(power − top); what adds nothing may be anything as small."""
+        apart = self.builder.fsub(power, top)
+        return self.builder.fmul(
+            value, self.power_of_two(self.larger(apart, self.constant(NEGLIGIBLE)))
+        )
+
+    def exponent(self, x: Any) -> Any:
+        """Return e of x = m · 2ᵉ ≥ 0 with 1 ≤ m < 2 by reading its bits; −1023 of 0."""
+        bits = self.builder.lshr(self.builder.bitcast(x, self.integers), self.whole(52))
+        number = self.builder.or_(bits, self.whole(0x4330000000000000))
+        return self.builder.fsub(
+            self.builder.bitcast(number, self.doubles), self.constant(2.0**52 + 1023.0)
+        )
+
+
+@compiled_part(error_model="numpy")
+def _weigh(weights, i, low, high, band):
+    """Write 1 − |i − j|/(band + 1) for the steps low … high."""
     for j in range(low, high):
         for lane in range(LANES):
-            up, up_power = row[0, j, lane], row[1, j, lane]
-            top = left[1, lane] if left[1, lane] > corner[1, lane] else corner[1, lane]
-            top = up_power if up_power > top else top
-            total = _scaled(up, up_power - top)
-            total += _scaled(left[0, lane], left[1, lane] - top)
-            total += _scaled(corner[0, lane], corner[1, lane] - top)
-            total *= local[0, j, lane]
-            shift = _exponent(total)
-            corner[0, lane], corner[1, lane] = up, up_power
-            left[0, lane] = total * _power_of_two(-shift)
-            left[1, lane] = top + local[1, j, lane] + shift
-            row[0, j, lane], row[1, j, lane] = left[0, lane], left[1, lane]
+            weights[j * LANES + lane] = 1.0 - abs(i - j) / (band + 1.0)
+
+
+@compiled_part(error_model="numpy")
+def _begin_row(cell, i, low):
+    """Make the cell before the first one of a row what is left of it: nothing, and a corner."""
+    if low > 0:
+        cell[OLD_VALUE], cell[OLD_POWER] = cell[VALUE], cell[POWER]
+    else:
+        cell[OLD_VALUE], cell[OLD_POWER] = (1.0, 0.0) if i == 0 else (0.0, NOTHING)
+    cell[VALUE], cell[POWER] = 0.0, NOTHING
 
 
 @compiled(error_model="numpy")
@@ -173,32 +256,27 @@ def align(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
     """
     n, m = x.shape[0], Y.shape[1]
     reach = band if band >= 0 else n + m
-    row, local, weights = state[:2], state[2:4], state[4]
-    left, corner = np.empty((2, LANES)), np.empty((2, LANES))
+    table = state[:4].reshape(-1)
+    cells = table.reshape(m + 1, 4, LANES)  # one before the first
+    costs, powers, weights = state[4], state[5].reshape(-1), state[6].reshape(-1)
+    local = costs.reshape(-1)
+    weights[:] = 1.0
     for b in range(b0, b1):
         if i0 == 0:
-            row[0], row[1] = 0.0, NOTHING
+            cells[:, VALUE], cells[:, POWER] = 0.0, NOTHING
         for i in range(i0, i1):
             low, high = max(0, i - reach), min(m, i + reach + 1)
-            left[0], left[1] = 0.0, NOTHING
-            if low > 0:
-                corner[:] = row[:, low - 1]
-            else:
-                corner[0], corner[1] = (1.0, 0.0) if i == 0 else (0.0, NOTHING)
-            _costs(x[i], Y[b], low, high, local[0])
+            _costs(x[i], Y[b], low, high, costs)
+            if band >= 0:
+                _weigh(weights, i, low, high, band)
+            part = slice(low * LANES, high * LANES)
+            _local(local[part], powers[part], weights[part], gamma)
+            _begin_row(cells[low], i, low)
             for j in range(low, high):
-                weights[j] = 1.0 if band < 0 else 1.0 - abs(i - j) / (band + 1.0)
-            cells = slice(low * LANES, high * LANES)
-            _local(
-                local[0].reshape(-1)[cells],
-                local[1].reshape(-1)[cells],
-                weights.reshape(-1)[cells],
-                gamma,
-            )
-            _align_row(local, low, high, left, corner, row)
+                _align_cell(table, local, powers, j)
         if i1 == n:
             for lane in range(LANES):
                 end = ends[b, lane]
                 reached = abs(n - 1 - end) <= reach  # else the row holds what is older
-                value = row[0, end, lane] if reached else 0.0
-                found[b, lane] = np.log(value) + row[1, end, lane] * LN2 if value > 0 else -np.inf
+                value, power = cells[end + 1, VALUE, lane], cells[end + 1, POWER, lane]
+                found[b, lane] = np.log(value) + power * LN2 if reached and value > 0 else -np.inf
