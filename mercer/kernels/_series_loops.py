@@ -261,6 +261,9 @@ def align(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
     costs, powers, weights = state[4], state[5].reshape(-1), state[6].reshape(-1)
     local = costs.reshape(-1)
     weights[:] = 1.0
+    if abs(n - m) > reach:  # no alignment stays in the band; lanes are of one length with one
+        found[b0:b1] = -np.inf
+        return
     for b in range(b0, b1):
         if i0 == 0:
             cells[:, VALUE], cells[:, POWER] = 0.0, NOTHING
@@ -277,6 +280,5 @@ def align(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
         if i1 == n:
             for lane in range(LANES):
                 end = ends[b, lane]
-                reached = abs(n - 1 - end) <= reach  # else the row holds what is older
                 value, power = cells[end + 1, VALUE, lane], cells[end + 1, POWER, lane]
-                found[b, lane] = np.log(value) + power * LN2 if reached and value > 0 else -np.inf
+                found[b, lane] = np.log(value) + power * LN2 if value > 0 else -np.inf

@@ -18,6 +18,7 @@ from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.tiles import fill_tiles
 
 NO_BAND = -1
+WIDEST = 2**40  # steps: no series is as long, and sums of such numbers do not overflow
 ASKED_SERIES = 24  # for the median of distances between series
 ASKED_STEPS = 512  # for the median of distances between steps
 
@@ -79,7 +80,7 @@ class SeriesKernel(Kernel):
 
     def _fill_pairs(self, X: Series, Y: Series, out: np.ndarray, mirror: bool) -> None:
         gamma = 1.0 if isinstance(self.gamma, str) else float(self.gamma)
-        band = NO_BAND if self.band is None else int(self.band)
+        band = NO_BAND if self.band is None else min(int(self.band), WIDEST)
         fill_pairs(self._loop, X, Y, out, gamma=gamma, band=band, mirror=mirror)
 
 
