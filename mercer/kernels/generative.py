@@ -41,9 +41,9 @@ class Fisher(FromFeatureMap):
     >>> from mercer.kernels import Fisher
     >>> X = np.array([[-1.0], [1.0], [0.0]])
     >>> Fisher(GMM(1), information="full")(X).round(2)
-    array([[ 2. , -1. , -1. ],
-           [-1. ,  2. , -1. ],
-           [-1. , -1. ,  2. ]])
+    array([[ 2., -1., -1.],
+           [-1.,  2., -1.],
+           [-1., -1.,  2.]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -243,9 +243,9 @@ class GlobalAlignment(SeriesKernel):
     >>> from mercer.kernels import GlobalAlignment
     >>> kernel = GlobalAlignment(gamma=0.1).normalized()
     >>> kernel([[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 2.0], [2.0, 1.0]]).round(3)
-    array([[1.   , 0.944, 0.547],
-           [0.944, 1.   , 0.439],
-           [0.547, 0.439, 1.   ]])
+    array([[1.   , 0.811, 0.365],
+           [0.811, 1.   , 0.149],
+           [0.365, 0.149, 1.   ]])
     """
 
     _loop = staticmethod(loops.align)
