@@ -8,7 +8,7 @@ from typing import Any as _Any
 __version__ = "0.1.0"
 
 _NAMES = {
-    "kernels": "as_kernel",
+    "kernels": "as_kernel dtw_distance",
     "gram": "center_rows Gram",
     "losses": "as_loss",
     "machines": (

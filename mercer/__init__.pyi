@@ -28,6 +28,7 @@ from mercer.gram import gram as gram
 from mercer.io import load as load
 from mercer.io import save as save
 from mercer.kernels import as_kernel as as_kernel
+from mercer.kernels import dtw_distance as dtw_distance
 from mercer.linear import Lasso as Lasso
 from mercer.linear import LinearRegression as LinearRegression
 from mercer.linear import LogisticRegression as LogisticRegression

@@ -69,6 +69,7 @@ from mercer import (
 )
 from mercer.kernels import (
     RBF,
+    Anova,
     Constant,
     Exponential,
     FromFeatureMap,
@@ -77,11 +78,15 @@ from mercer.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Periodic,
     Polynomial,
     PowerSeries,
     Precomputed,
     RankOne,
+    RationalQuadratic,
     Sigmoid,
+    Spline,
+    Wavelet,
 )
 
 
@@ -139,6 +144,11 @@ KERNELS = _by_name(
         Laplacian(gamma=0.4),
         Matern(2.5),
         Exponential(0.5, exponent=0.5, p=1.5),
+        RationalQuadratic(0.7),
+        Periodic(2.5, gamma=0.8),
+        Anova(1, gamma=0.5),
+        Spline(),
+        Wavelet(),
         Constant(3.0),
         # the algebra
         0.5 * RBF(gamma=0.1) + Polynomial(degree=2) * Linear(),
@@ -229,7 +239,14 @@ EXTREME_SAMPLES: dict[str, Any] = {
 }
 
 SCALE_FREE_KERNELS = _by_name(
-    [RBF(), Exponential(), Laplacian(), Linear().normalized(), Polynomial(2, bias=0.0).normalized()]
+    [
+        RBF(),
+        Exponential(),
+        Laplacian(),
+        RationalQuadratic(),
+        Linear().normalized(),
+        Polynomial(2, bias=0.0).normalized(),
+    ]
 )
 """Kernels that mean the same on data of any size: these must survive `EXTREME_SAMPLES`."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import singledispatch
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,41 @@ def _(kernel: mk.Matern, x: Any, y: Any) -> float:
 @value.register
 def _(kernel: mk.Laplacian, x: Any, y: Any) -> float:
     return math.exp(-kernel.gamma * l1(x, y))
+
+
+@value.register
+def _(kernel: mk.RationalQuadratic, x: Any, y: Any) -> float:
+    return (1 + kernel.gamma * squared_distance(x, y) / kernel.alpha) ** -kernel.alpha
+
+
+@value.register
+def _(kernel: mk.Periodic, x: Any, y: Any) -> float:
+    waves = [math.sin(math.pi * (a - b) / kernel.period) ** 2 for a, b in zip(x, y, strict=True)]
+    return math.exp(-kernel.gamma * math.fsum(waves))
+
+
+@value.register
+def _(kernel: mk.Anova, x: Any, y: Any) -> float:
+    alike = [math.exp(-kernel.gamma * (a - b) ** 2) for a, b in zip(x, y, strict=True)]
+    return math.fsum(math.prod(chosen) for chosen in combinations(alike, kernel.degree))
+
+
+@value.register
+def _(kernel: mk.Wavelet, x: Any, y: Any) -> float:
+    units = [math.sqrt(2 * kernel.gamma) * (a - b) for a, b in zip(x, y, strict=True)]
+    return math.prod(math.cos(1.75 * u) * math.exp(-u * u / 2) for u in units)
+
+
+@value.register
+def _(kernel: mk.Spline, x: Any, y: Any) -> float:
+    return math.prod(_spline(a, b) for a, b in zip(x, y, strict=True))
+
+
+def _spline(a: float, b: float) -> float:
+    if a < 0 and b < 0:
+        a, b = -a, -b
+    m = max(min(a, b), 0.0)
+    return 1 + a * b + a * b * m - (a + b) / 2 * m**2 + m**3 / 3
 
 
 @value.register

@@ -1,4 +1,4 @@
-"""A kernel that the library does not have: the whole of it."""
+"""A kernel of one's own: the whole of it."""
 
 from numbers import Real
 

@@ -18,6 +18,7 @@ from mercer._state import Attribute, Either, Floats, Integers, Size
 from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
 from mercer.bayes._mixture_search import MixtureTask, best_mixture
 from mercer.bayes._moments import ColumnUnits
+from mercer.bayes._scores import SHARED, mixture_scores
 
 CHUNK = 2**14  # new rows that are answered at once
 POSITIVE = [Interval(Integral, 1, None, closed="left")]
@@ -246,6 +247,24 @@ class GMM(DensityMixin, ProvedEstimator):
         values -= np.where(np.isfinite(largest), largest, 0.0)[:, None]  # beyond all numbers: −∞
         with np.errstate(divide="ignore"):
             return largest + np.log(np.exp(values, out=values).sum(axis=1))
+
+    def score_vectors(self, X: Any) -> np.ndarray:
+        """Return the gradients of log p(x) by the parameters, shape (m, p): Fisher's scores.
+
+        By the logarithms of the weights (k; w is proportional to their exponentials), the means
+        (k · d) and the covariances, in the order of ``covariances_``: of a matrix the lower
+        triangle, row by row, whose entries stand for both sides.
+        """
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        k, d = self.means_.shape
+        free = k + k * d
+        covariances = (self.factors_ * self.scale_) ** 2
+        if self.factors_.ndim == 3:
+            roots = self.factors_ * self.scale_[:, None]
+            covariances = roots @ roots.transpose(0, 2, 1)
+        scores = mixture_scores(X, self.predict_proba(X), self.weights_, self.means_, covariances)
+        return np.hstack([scores[:, :free], SHARED[self.covariance](scores[:, free:], k)])
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of rows."""

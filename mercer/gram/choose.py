@@ -181,7 +181,7 @@ def _for_direct(r: Request) -> str:
 def _for_margin(r: Request) -> str:
     if _is_held_for_margin(r.kernel, r.X):
         return _for_direct(r)
-    keep = work_per_value(r.X) > COSTLY or r.tile_bytes > r.budget
+    keep = work_per_value(r.X, r.kernel) > COSTLY or r.tile_bytes > r.budget
     return "cached" if keep else "blocked"
 
 
@@ -193,7 +193,7 @@ def _for_rows(r: Request) -> str:
 
 def _for_products(r: Request) -> str:
     size = r.triangle_bytes
-    keep = size <= TRIANGLE_ALWAYS or work_per_value(r.X) > TRIANGLE_FROM
+    keep = size <= TRIANGLE_ALWAYS or work_per_value(r.X, r.kernel) > TRIANGLE_FROM
     return "triangle" if r.is_mirrored and keep and size <= r.budget else "blocked"
 
 

@@ -82,7 +82,7 @@ class BlockedGram(Gram):
     def __init__(self, kernel: Kernel, X: Sample, Y: Sample, dtype: Any):
         super().__init__((len(X), len(Y)), dtype, X is Y)
         self.kernel, self.X, self.Y = kernel, X, Y
-        self.work = work_per_value(X)
+        self.work = work_per_value(X, kernel)
 
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
         return compute(self.kernel, _view(self.X, rows), _view(self.Y, columns), self.dtype)

@@ -9,6 +9,8 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.series import DTW, GlobalAlignment
+from mercer.kernels.smooth import Anova, Periodic, RationalQuadratic, Spline, Wavelet
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
 NAMES: dict[str, type[Kernel]] = {
@@ -20,6 +22,13 @@ NAMES: dict[str, type[Kernel]] = {
     "exponential": Exponential,
     "laplacian": Laplacian,
     "matern": Matern,
+    "rational_quadratic": RationalQuadratic,
+    "periodic": Periodic,
+    "anova": Anova,
+    "spline": Spline,
+    "wavelet": Wavelet,
+    "dtw": DTW,
+    "global_alignment": GlobalAlignment,
     "sigmoid": Sigmoid,
     "precomputed": Precomputed,
 }

@@ -91,7 +91,7 @@ class Radial(VectorKernel):
             return bound | {"gamma": 1.0 / X.data.shape[1]}
         under = type(self)(**{**self.get_params(deep=False), **bound})
         rows = under.mapped(X)
-        variance = _variance(rows.data, weights)
+        variance = entry_variance(rows.data, weights)
         require_squares(float(rows.summary("largest", largest_size)))
         size = rows.data.shape[1] ** (1.0 / self.p) * np.sqrt(variance)
         return bound | {"gamma": 1.0 / under._reach(size) if variance > 0 else 1.0}
@@ -169,7 +169,7 @@ def negative_exp(values: np.ndarray, rate: float) -> None:
     np.exp(values, out=values)
 
 
-def _variance(data: Any, weights: np.ndarray | None) -> float:
+def entry_variance(data: Any, weights: np.ndarray | None) -> float:
     """Return the (weighted) variance of all entries, in float64 and stable for large offsets."""
     if weights is None:
         weights = np.ones(data.shape[0])

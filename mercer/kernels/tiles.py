@@ -80,13 +80,15 @@ def each_tile(
 
 def count_workers(kernel: Any, X: Sample, Y: Sample) -> int:
     """Return the number of threads for a block: one if it is small or runs Python code."""
-    work = len(X) * len(Y) * work_per_value(X)
+    work = len(X) * len(Y) * work_per_value(X, kernel)
     return n_threads() if work > SERIAL and kernel.releases_gil else 1
 
 
-def work_per_value(X: Sample) -> int:
-    """Return about how many operations one kernel value costs."""
-    return 32 + (X.data.shape[1] if getattr(X.data, "ndim", 0) == 2 else 0)
+def work_per_value(X: Sample, kernel: Any) -> int:
+    """Return about how many operations one kernel value costs; some kernels say it themselves."""
+    columns = X.data.shape[1] if getattr(X.data, "ndim", 0) == 2 else 0
+    told = [leaf.work_per_value(X) for leaf in kernel.leaves() if hasattr(leaf, "work_per_value")]
+    return max([32 + columns, *told])
 
 
 def fill_tiles(

@@ -67,9 +67,14 @@ class VectorKernel(Kernel):
         return values
 
     def check_pair(self, X: Sample, Y: Sample) -> None:
-        n_x, n_y = X.data.shape[1], Y.data.shape[1]
-        if n_x != n_y:
-            raise ValueError(f"X and Y must have the same number of columns; got {n_x} and {n_y}")
+        require_same_columns(X, Y)
+
+
+def require_same_columns(X: Sample, Y: Sample) -> None:
+    """Raise if the rows of two samples are not of one length."""
+    n_x, n_y = X.data.shape[1], Y.data.shape[1]
+    if n_x != n_y:
+        raise ValueError(f"X and Y must have the same number of columns; got {n_x} and {n_y}")
 
 
 def require_counting_squares(X: Sample, factor: float, power: int = 2) -> None:

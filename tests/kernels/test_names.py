@@ -6,15 +6,22 @@ import pytest
 
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
 from mercer.kernels import (
+    DTW,
     RBF,
+    Anova,
     Exponential,
     FromFunction,
+    GlobalAlignment,
     Laplacian,
     Linear,
     Matern,
+    Periodic,
     Polynomial,
     Precomputed,
+    RationalQuadratic,
     Sigmoid,
+    Spline,
+    Wavelet,
 )
 from mercer.kernels.names import NAMES
 from tests.cases import table
@@ -28,6 +35,13 @@ WANTED = {
     "exponential": Exponential(),
     "laplacian": Laplacian(),
     "matern": Matern(),
+    "rational_quadratic": RationalQuadratic(),
+    "periodic": Periodic(),
+    "anova": Anova(),
+    "spline": Spline(),
+    "wavelet": Wavelet(),
+    "dtw": DTW(),
+    "global_alignment": GlobalAlignment(),
     "sigmoid": Sigmoid(),
     "precomputed": Precomputed(),
 }
@@ -52,7 +66,7 @@ def test_a_function_becomes_a_kernel():
 
 
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
-@pytest.mark.filterwarnings("ignore:KernelPCA.*Sigmoid:UserWarning")
+@pytest.mark.filterwarnings("ignore:KernelPCA.*(Sigmoid|DTW):UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
     X = table(12, 2)
     gram(name, X)

@@ -1,0 +1,165 @@
+"""Series as they come, and as compiled loops want them: several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._array import largest_size
+from mercer._floats import LARGEST
+from mercer.kernels._series_loops import LANES
+
+WORK = 2**24  # cells × lanes of a compiled call, far below a fifth of a second
+ACCEPTED = (
+    "series are a list of arrays of shape (length,) or (length, channels), or an array of shape "
+    "(n, length) or (n, length, channels), shorter ones padded with NaN at their end"
+)
+
+
+# ---------------------------------------------------------------- reading
+def as_series(data: Any) -> list[np.ndarray]:
+    """Return each series as finite numbers of shape (length, channels), or say what is wrong."""
+    if sp.issparse(data):
+        raise TypeError(f"{ACCEPTED}; got a sparse matrix")
+    found = [_one_series(item, place) for place, item in enumerate(data)]
+    channels = [series.shape[1] for series in found]
+    for place, count in enumerate(channels):
+        if count != channels[0]:
+            raise ValueError(
+                f"all series must have the same number of channels; series 0 has {channels[0]}, "
+                f"series {place} has {count}"
+            )
+    return found
+
+
+def _one_series(item: Any, place: int) -> np.ndarray:
+    values = _numbers(item)
+    if values is None or values.ndim not in (1, 2):
+        got = type(item).__name__ if values is None else f"shape {values.shape}"
+        raise TypeError(f"{ACCEPTED}; series {place} is not: got {got}")
+    values = values[:, None] if values.ndim == 1 else values
+    values = np.ascontiguousarray(values[: _length(values)])
+    if not values.size:
+        raise ValueError(f"series {place} is empty: every series must have at least one step")
+    _require_finite(values, place)
+    return values
+
+
+def _numbers(item: Any) -> np.ndarray | None:
+    if isinstance(item, np.ndarray) and item.dtype == object and item.shape == (1,):
+        item = item[0]  # a row of a data frame whose one column holds series
+    if isinstance(item, (str, bytes)):
+        return None
+    try:
+        values = np.asarray(item)
+        return values.astype(np.float64) if values.dtype.kind in "biufO" else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _length(values: np.ndarray) -> int:
+    """Return the number of steps without the padding at the end."""
+    known = np.flatnonzero(~np.isnan(values).all(axis=1))
+    return int(known[-1]) + 1 if len(known) else 0
+
+
+def _require_finite(values: np.ndarray, place: int) -> None:
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        step, channel = wrong[0]
+        where = f"step {step}" + (f", channel {channel}" if values.shape[1] > 1 else "")
+        raise ValueError(
+            f"series {place} has {values[step, channel]} at {where}: series must be finite, and "
+            f"NaN may only stand after their end; fill gaps first"
+        )
+    if largest_size(values) > LARGEST:
+        raise ValueError(f"series {place} has values beyond 1e150: their squares overflow")
+
+
+def lengths(series: list[np.ndarray]) -> np.ndarray:
+    """Return the number of steps of each series."""
+    return np.array([len(one) for one in series])
+
+
+# ---------------------------------------------------------------- side by side
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Blocks of series that lie side by side, all padded to one length."""
+
+    places: np.ndarray
+    """Which series the lanes are, shape (blocks · LANES,); the last one repeats."""
+
+    values: np.ndarray
+    """(blocks, length, channels, LANES)"""
+
+    ends: np.ndarray
+    """The last step of each, (blocks, LANES)."""
+
+    @classmethod
+    def of(cls, series: list[np.ndarray], places: np.ndarray) -> Stack:
+        """Return series, sorted by length, in blocks."""
+        padded = np.pad(places, (0, -len(places) % LANES), mode="edge")
+        chosen = [series[place] for place in padded]
+        values = np.zeros((len(padded), max(map(len, chosen)), chosen[0].shape[1]))
+        for lane, one in zip(values, chosen, strict=True):
+            lane[: len(one)] = one
+        blocks = values.reshape(-1, LANES, *values.shape[1:]).transpose(0, 2, 3, 1)
+        return cls(padded, np.ascontiguousarray(blocks), lengths(chosen).reshape(-1, LANES) - 1)
+
+
+def stacks(series: list[np.ndarray], together: bool) -> Iterator[Stack]:
+    """Yield all series in stacks, those of one length first; of several if these may be together.
+
+    Where lengths differ, neighbours by length share a block: little of it is padding.
+    """
+    steps = lengths(series)
+    order = np.argsort(steps, kind="stable")
+    if together and steps.min() != steps.max():
+        parts = [order[i : i + LANES] for i in range(0, len(order), LANES)]
+    else:
+        parts = np.split(order, np.flatnonzero(np.diff(steps[order])) + 1)
+    for part in parts:
+        yield Stack.of(series, part)
+
+
+def fill_pairs(
+    loop: Callable[..., None],
+    X: list[np.ndarray],
+    Y: list[np.ndarray],
+    out: np.ndarray,
+    *,
+    gamma: float,
+    band: int,
+    mirror: bool,
+) -> None:
+    """Write a loop's answers for all pairs of series; with ``mirror`` X is Y, half is computed."""
+    for stack in stacks(Y, together=band < 0):
+        for i, x in enumerate(X):
+            first = int((stack.places < i).sum()) // LANES if mirror else 0
+            if first == len(stack.values):
+                continue
+            found = _against(loop, x, stack, first, gamma, band).ravel()
+            places = stack.places[first * LANES :]
+            out[i, places] = found
+            if mirror:
+                out[places, i] = found
+
+
+def _against(
+    loop: Callable[..., None], x: np.ndarray, stack: Stack, first: int, gamma: float, band: int
+) -> np.ndarray:
+    """Return the answers for one series and the blocks of a stack from the first one on."""
+    n_blocks, m, channels, _ = stack.values.shape
+    found, state = np.empty((n_blocks, LANES)), np.empty((7, m + 1, LANES))
+    row = m * LANES * (channels + 3)
+    blocks = max(1, WORK // (row * len(x)))
+    rows = len(x) if blocks > 1 else max(1, WORK // row)
+    for b in range(first, n_blocks, blocks):
+        for i in range(0, len(x), rows):
+            until = min(b + blocks, n_blocks), min(i + rows, len(x))
+            loop(x, stack.values, stack.ends, band, gamma, b, until[0], i, until[1], state, found)
+    return found[first:]
