@@ -70,6 +70,7 @@ from mercer import (
 from mercer.kernels import (
     RBF,
     Constant,
+    Cosine,
     Exponential,
     FromFeatureMap,
     FromFunction,
@@ -140,6 +141,7 @@ KERNELS = _by_name(
         Matern(2.5),
         Exponential(0.5, exponent=0.5, p=1.5),
         Constant(3.0),
+        Cosine(),
         # the algebra
         0.5 * RBF(gamma=0.1) + Polynomial(degree=2) * Linear(),
         RBF(gamma=0.5) * Laplacian(gamma=0.2) + 1.0,

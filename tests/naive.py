@@ -64,6 +64,12 @@ def _(kernel: mk.Sigmoid, x: Any, y: Any) -> float:
 
 
 @value.register
+def _(kernel: mk.Cosine, x: Any, y: Any) -> float:
+    length = math.sqrt(inner(x, x)) * math.sqrt(inner(y, y))
+    return inner(x, y) / length if length > 0 else 0.0
+
+
+@value.register
 def _(kernel: mk.RBF, x: Any, y: Any) -> float:
     return math.exp(-kernel.gamma * squared_distance(x, y))
 

@@ -108,11 +108,14 @@ NAMES = {
 
 KERNEL_NAMES = {
     "RBF",
+    "ChiSquared",
     "Constant",
+    "Cosine",
     "Exp",
     "Exponential",
     "FromFeatureMap",
     "FromFunction",
+    "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",

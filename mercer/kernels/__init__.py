@@ -10,18 +10,23 @@ from mercer.kernels.base import (
     Sum,
 )
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
+from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.text import Cosine
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
     "RBF",
+    "ChiSquared",
     "Constant",
+    "Cosine",
     "Exp",
     "Exponential",
     "FromFeatureMap",
     "FromFunction",
+    "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",

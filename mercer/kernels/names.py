@@ -7,8 +7,10 @@ from typing import Any
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
+from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.text import Cosine
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
 NAMES: dict[str, type[Kernel]] = {
@@ -21,6 +23,9 @@ NAMES: dict[str, type[Kernel]] = {
     "laplacian": Laplacian,
     "matern": Matern,
     "sigmoid": Sigmoid,
+    "cosine": Cosine,
+    "chi_squared": ChiSquared,
+    "intersection": Intersection,
     "precomputed": Precomputed,
 }
 

@@ -67,9 +67,14 @@ class VectorKernel(Kernel):
         return values
 
     def check_pair(self, X: Sample, Y: Sample) -> None:
-        n_x, n_y = X.data.shape[1], Y.data.shape[1]
-        if n_x != n_y:
-            raise ValueError(f"X and Y must have the same number of columns; got {n_x} and {n_y}")
+        check_columns(X, Y)
+
+
+def check_columns(X: Sample, Y: Sample) -> None:
+    """Raise if two samples differ in their number of columns."""
+    n_x, n_y = X.data.shape[1], Y.data.shape[1]
+    if n_x != n_y:
+        raise ValueError(f"X and Y must have the same number of columns; got {n_x} and {n_y}")
 
 
 def require_counting_squares(X: Sample, factor: float, power: int = 2) -> None:

@@ -7,8 +7,11 @@ import pytest
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
 from mercer.kernels import (
     RBF,
+    ChiSquared,
+    Cosine,
     Exponential,
     FromFunction,
+    Intersection,
     Laplacian,
     Linear,
     Matern,
@@ -29,6 +32,9 @@ WANTED = {
     "laplacian": Laplacian(),
     "matern": Matern(),
     "sigmoid": Sigmoid(),
+    "cosine": Cosine(),
+    "chi_squared": ChiSquared(),
+    "intersection": Intersection(),
     "precomputed": Precomputed(),
 }
 
@@ -54,7 +60,7 @@ def test_a_function_becomes_a_kernel():
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
 @pytest.mark.filterwarnings("ignore:KernelPCA.*Sigmoid:UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
-    X = table(12, 2)
+    X = abs(table(12, 2))
     gram(name, X)
     KernelPCA(kernel=name, n_components=1).fit(X)
     if as_kernel(name).definiteness == "psd":
