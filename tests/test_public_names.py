@@ -130,6 +130,7 @@ KERNEL_NAMES = {
     "Sigmoid",
     "Sum",
     "VectorKernel",
+    "Words",
     "as_kernel",
 }
 

@@ -14,7 +14,7 @@ from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
-from mercer.kernels.text import Cosine
+from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
@@ -41,5 +41,6 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "VectorKernel",
+    "Words",
     "as_kernel",
 ]

@@ -10,7 +10,7 @@ from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
-from mercer.kernels.text import Cosine
+from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
 NAMES: dict[str, type[Kernel]] = {
@@ -26,6 +26,7 @@ NAMES: dict[str, type[Kernel]] = {
     "cosine": Cosine,
     "chi_squared": ChiSquared,
     "intersection": Intersection,
+    "words": Words,
     "precomputed": Precomputed,
 }
 

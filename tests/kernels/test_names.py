@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
@@ -18,9 +19,10 @@ from mercer.kernels import (
     Polynomial,
     Precomputed,
     Sigmoid,
+    Words,
 )
 from mercer.kernels.names import NAMES
-from tests.cases import table
+from tests.cases import WORDS, table
 
 WANTED = {
     "linear": Linear(),
@@ -35,6 +37,7 @@ WANTED = {
     "cosine": Cosine(),
     "chi_squared": ChiSquared(),
     "intersection": Intersection(),
+    "words": Words(),
     "precomputed": Precomputed(),
 }
 
@@ -57,11 +60,14 @@ def test_a_function_becomes_a_kernel():
     assert as_kernel(min) == FromFunction(min)
 
 
+TEXTS = [word + " and more" for word in WORDS + WORDS[:5]]
+
+
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
 @pytest.mark.filterwarnings("ignore:KernelPCA.*Sigmoid:UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
-    X = abs(table(12, 2))
+    X = abs(table(12, 2)) if as_kernel(name).domain == "vectors" else TEXTS
     gram(name, X)
     KernelPCA(kernel=name, n_components=1).fit(X)
     if as_kernel(name).definiteness == "psd":
-        KernelRidge(name).fit(X, X[:, 0])
+        KernelRidge(name).fit(X, np.arange(12.0))
