@@ -14,6 +14,7 @@ from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
 from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
@@ -31,6 +32,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "Mismatch",
     "Normalized",
     "Polynomial",
     "Power",
@@ -39,8 +41,11 @@ __all__ = [
     "Product",
     "RankOne",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
     "VectorKernel",
+    "WeightedDegree",
     "Words",
     "as_kernel",
 ]

@@ -10,6 +10,7 @@ from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
 from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
@@ -27,6 +28,10 @@ NAMES: dict[str, type[Kernel]] = {
     "chi_squared": ChiSquared,
     "intersection": Intersection,
     "words": Words,
+    "spectrum": Spectrum,
+    "mismatch": Mismatch,
+    "weighted_degree": WeightedDegree,
+    "subsequence": Subsequence,
     "precomputed": Precomputed,
 }
 

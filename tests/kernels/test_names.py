@@ -16,9 +16,13 @@ from mercer.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Mismatch,
     Polynomial,
     Precomputed,
     Sigmoid,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
     Words,
 )
 from mercer.kernels.names import NAMES
@@ -38,6 +42,10 @@ WANTED = {
     "chi_squared": ChiSquared(),
     "intersection": Intersection(),
     "words": Words(),
+    "spectrum": Spectrum(),
+    "mismatch": Mismatch(),
+    "weighted_degree": WeightedDegree(),
+    "subsequence": Subsequence(),
     "precomputed": Precomputed(),
 }
 
