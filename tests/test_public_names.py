@@ -131,6 +131,7 @@ KERNEL_NAMES = {
     "Sigmoid",
     "Spectrum",
     "Subsequence",
+    "Substring",
     "Sum",
     "VectorKernel",
     "WeightedDegree",

@@ -15,6 +15,7 @@ from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
+from mercer.kernels.substrings import Substring
 from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
@@ -43,6 +44,7 @@ __all__ = [
     "Sigmoid",
     "Spectrum",
     "Subsequence",
+    "Substring",
     "Sum",
     "VectorKernel",
     "WeightedDegree",

@@ -11,6 +11,7 @@ from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
+from mercer.kernels.substrings import Substring
 from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
@@ -32,6 +33,7 @@ NAMES: dict[str, type[Kernel]] = {
     "mismatch": Mismatch,
     "weighted_degree": WeightedDegree,
     "subsequence": Subsequence,
+    "substring": Substring,
     "precomputed": Precomputed,
 }
 

@@ -22,6 +22,7 @@ from mercer.kernels import (
     Sigmoid,
     Spectrum,
     Subsequence,
+    Substring,
     WeightedDegree,
     Words,
 )
@@ -46,6 +47,7 @@ WANTED = {
     "mismatch": Mismatch(),
     "weighted_degree": WeightedDegree(),
     "subsequence": Subsequence(),
+    "substring": Substring(),
     "precomputed": Precomputed(),
 }
 
