@@ -138,29 +138,37 @@ def count_states(states, starts, stops, links, sizes):
 def fill_states(states, matched, starts, stops, links, lengths, sums, ends, columns, counts, parts):
     """Write the states that strings meet, how often, and what their substrings weigh together.
 
-    sums[l] is what one string of each length from 1 to l weighs. Longer states come later, so that
-    counts are handed on from the back.
+    sums[l] is what one string of each length from 1 to l weighs.
     """
-    met = np.full(len(links), -1, np.int64)
-    count = np.zeros(len(links))
-    part = np.zeros(len(links))
+    place = np.full(len(links), -1, np.int64)
+    waiting = np.zeros(len(columns), np.int32)  # states whose link is this one, not counted yet
     for row in range(len(starts)):
-        at = ends[row]
+        at, begin = ends[row], ends[row]
         for i in range(starts[row], stops[row]):
             state = states[i]
-            while state > 0 and met[state] != row:
-                met[state] = row
-                count[state] = part[state] = 0.0
+            while state > 0 and place[state] < begin:
+                place[state] = at
                 columns[at] = state
+                counts[at] = parts[at] = 0.0
                 at += 1
                 state = links[state]
-            count[states[i]] += 1.0
-            # of a state that is met in the middle, only the shorter strings are there
-            part[states[i]] += sums[matched[i]] - sums[lengths[states[i]]]
-        columns[ends[row] : at] = np.sort(columns[ends[row] : at])
-        for k in range(at - 1, ends[row] - 1, -1):
-            state = columns[k]
-            link = links[state]
-            counts[k] = count[state]
-            parts[k] = part[state] + count[state] * (sums[lengths[state]] - sums[lengths[link]])
-            count[link] += count[state]
+                if state > 0 and place[state] >= begin:
+                    waiting[place[state]] += 1
+                elif state > 0:
+                    waiting[at] += 1
+            if states[i] > 0:
+                counts[place[states[i]]] += 1.0
+                # of a state that is met in the middle, only the shorter strings are there
+                parts[place[states[i]]] += sums[matched[i]] - sums[lengths[states[i]]]
+        for first in range(begin, ends[row + 1]):
+            k = first
+            while k >= 0 and waiting[k] == 0:
+                waiting[k] = -1
+                state = columns[k]
+                link = links[state]
+                parts[k] += counts[k] * (sums[lengths[state]] - sums[lengths[link]])
+                if link == 0:
+                    break
+                counts[place[link]] += counts[k]
+                waiting[place[link]] -= 1
+                k = place[link]

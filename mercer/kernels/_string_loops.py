@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Compiled loops over pairs of strings, given as integers with starts and stops."""
+"""Compiled loops over pairs of strings, given as integers with starts and stops, or as counts."""
 
 from __future__ import annotations
 
@@ -64,3 +64,17 @@ def subsequence_row(x, yc, y0, y1, length, decay, out):
     sums = np.empty((length, longest + 1))
     for j in range(len(out)):
         out[j] = _subsequence(x, yc[y0[j] : y1[j]], length, decay, sums)
+
+
+@compiled()
+def inner_by_columns(xp, xi, xv, yp, yi, yv, out):
+    """Write x·y of CSR rows and of rows that come column by column (CSC).
+
+    Only pairs that share a column cost anything: rows with many rare columns, as counts are.
+    """
+    out[:] = 0
+    for i in range(out.shape[0]):
+        for a in range(xp[i], xp[i + 1]):
+            x = xv[a]
+            for b in range(yp[xi[a]], yp[xi[a] + 1]):
+                out[i, yi[b]] += x * yv[b]

@@ -9,12 +9,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels import _string_loops as loops
-from mercer.kernels.counting import Counted
-from mercer.kernels.sample import Pair, Sample, inner
+from mercer.kernels.counting import Counted, CountingKernel, with_values
+from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.sequences import Sequences, StringKernel, strings
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
@@ -22,7 +21,7 @@ _LOW_BITS = np.uint64(0xFF)
 _SALT = np.uint64(0xD1B54A32D192ED03)  # tells small letters (0, 1, …) from places in a piece
 
 
-class _Pieces(StringKernel):
+class _Pieces(CountingKernel, StringKernel):
     """A kernel that is a product of counts of pieces: sparse rows, counted once for each sample."""
 
     def _count(self, rows: Sequences) -> Counted:
@@ -37,27 +36,13 @@ class _Pieces(StringKernel):
         found, wanted = (strings(s).summary(("counted", self), self._count) for s in (X, Y))
         return strings(X).derive(("counts", self, wanted), lambda _: found.onto(wanted.keys))
 
-    def _weighed(self, X: Sample, Y: Sample) -> Sample:
-        """Return the same counts times what the pieces weigh."""
-        wanted = strings(Y).summary(("counted", self), self._count)
-        weights = self._weights(wanted.keys)
+    def factors(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
+        left, right = self._counts(X, Y), self._counts(Y, Y)
+        weights = self._weights(strings(Y).summary(("counted", self), self._count).keys)
         if weights is None:
-            return self._counts(X, Y)
-        make = lambda counts: _times_columns(counts, weights)  # noqa: E731
-        return self._counts(X, Y).derive("weighed", make)
-
-    def _fill(self, pair: Pair, out: np.ndarray) -> None:
-        X, Y = self._weighed(pair.X, pair.Y), self._counts(pair.Y, pair.Y)
-        inner(X.rows(pair.dtype), Y.rows(pair.dtype), out)
-
-    def _diagonal(self, X: Sample) -> np.ndarray:
-        both = self._counts(X, X).data.multiply(self._weighed(X, X).data)
-        return np.asarray(both.sum(axis=1)).ravel()
-
-
-def _times_columns(counts: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
-    values = counts.data * weights[counts.indices]
-    return sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+            return left, right
+        weigh = lambda counts: with_values(counts, counts.data * weights[counts.indices])  # noqa: E731
+        return left.derive("weighed", weigh), right
 
 
 class Spectrum(_Pieces):

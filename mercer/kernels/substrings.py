@@ -12,14 +12,15 @@ import scipy.sparse as sp
 from mercer._array import allocate
 from mercer._sklearn import Interval
 from mercer.kernels import _automaton_loops as loops
-from mercer.kernels.sample import Pair, Sample, inner
+from mercer.kernels.counting import CountingKernel, with_values
+from mercer.kernels.sample import Sample
 from mercer.kernels.sequences import Sequences, StringKernel, strings
 
 INT = np.dtype(np.int32)
 Weigh = Callable[[int], np.ndarray]
 
 
-class Substring(StringKernel):
+class Substring(CountingKernel, StringKernel):
     """All substrings that two strings share: k(x, y) = Σ_s w(|s|) c_s(x) c_s(y).
 
     c_s(x) is how often s stands in x; the empty string does not count. The time for two strings
@@ -89,14 +90,13 @@ class Substring(StringKernel):
         met = strings(X).summary(("met", self, automaton), meet)
         return strings(X).derive((values, self, automaton), lambda _: getattr(met, values))
 
-    def _fill(self, pair: Pair, out: np.ndarray) -> None:
-        X = self._met(pair.X, pair.Y, "weighed")
-        Y = self._met(pair.Y, pair.Y, "counts")
-        inner(X.rows(pair.dtype), Y.rows(pair.dtype), out)
+    def factors(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
+        return self._met(X, Y, "weighed"), self._met(Y, Y, "counts")
 
     def _diagonal(self, X: Sample) -> np.ndarray:
-        counts, weighed = (self._met(X, X, values).data for values in ("counts", "weighed"))
-        return np.asarray(counts.multiply(weighed).sum(axis=1)).ravel()
+        # states stand in the same order in both: no need to look for them
+        left, right = (rows.data for rows in self.factors(X, X))
+        return np.asarray(with_values(left, left.data * right.data).sum(axis=1)).ravel()
 
 
 class Met(NamedTuple):
@@ -131,7 +131,7 @@ class Automaton:
         head, links, lengths = (allocate((2 * n + 1,), INT) for _ in range(3))
         arrays = (*self._rows(rows), self.table, *self.edges, head, links, lengths)
         n_states = loops.build(*arrays)
-        self._sort_states(links[:n_states], lengths[:n_states])
+        self.links, self.lengths = links[:n_states].copy(), lengths[:n_states].copy()
 
     def _rows(self, rows: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return strings in small numbers for letters; −1 for those that are not known."""
@@ -140,28 +140,17 @@ class Automaton:
         known = self.letters[place] == rows.codes if len(self.letters) else place < 0
         return np.where(known, place, -1).astype(INT), rows.starts, rows.stops
 
-    def _sort_states(self, links: np.ndarray, lengths: np.ndarray) -> None:
-        """Number the states anew, by their length: links then lead to smaller numbers."""
-        order = np.argsort(lengths, kind="stable")
-        rank = np.empty(len(order) + 1, dtype=INT)
-        rank[order] = np.arange(len(order))
-        rank[-1] = -1  # the link of the empty string
-        self.rank = rank
-        self.links, self.lengths = links, lengths
-        self.sorted_links, self.sorted_lengths = rank[links[order]], lengths[order]
-
     def met(self, rows: Sequences, sums: Weigh) -> Met:
         """Return which states strings meet: how often, and with the weights of their substrings."""
         states, matched = self._walk(rows)
-        links, lengths = self.sorted_links, self.sorted_lengths
         sizes = np.empty(len(rows), dtype=np.int64)
-        loops.count_states(states, rows.starts, rows.stops, links, sizes)
+        loops.count_states(states, rows.starts, rows.stops, self.links, sizes)
         ends = np.concatenate([[0], np.cumsum(sizes)])
         columns = allocate((int(ends[-1]),), INT)
         counts, parts = (allocate((int(ends[-1]),), np.dtype(np.float64)) for _ in range(2))
-        walked = (states, matched, rows.starts, rows.stops, links, lengths)
+        walked = (states, matched, rows.starts, rows.stops, self.links, self.lengths)
         loops.fill_states(*walked, sums(self.longest), ends, columns, counts, parts)
-        shape = (len(rows), len(links))
+        shape = (len(rows), len(self.links))
         return Met(*(sp.csr_array((v, columns, ends), shape=shape) for v in (counts, parts)))
 
     def _walk(self, rows: Sequences) -> tuple[np.ndarray, np.ndarray]:
@@ -169,4 +158,4 @@ class Automaton:
         source, label, goal, _ = self.edges
         edges = (self.table, source, label, goal, self.links, self.lengths)
         loops.walk(*self._rows(rows), *edges, states, matched)
-        return self.rank[states], matched
+        return states, matched

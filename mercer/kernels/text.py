@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mercer._array import count_rows
 from mercer._sklearn import StrOptions
-from mercer.kernels.base import PSD, Kernel
-from mercer.kernels.counting import Counted, places
-from mercer.kernels.sample import Pair, Sample, inner, squared_norms
+from mercer.kernels.base import PSD
+from mercer.kernels.counting import Counted, CountingKernel, places, with_values
+from mercer.kernels.sample import Pair, Sample, squared_norms
 from mercer.kernels.vector import Linear, VectorKernel
 
 
@@ -45,7 +45,7 @@ class Cosine(VectorKernel):
         return Linear()._diagonal_normalized(X)
 
 
-class Words(Kernel):
+class Words(CountingKernel):
     """Words that two texts share: k(x, y) = Σ_w f_w(x) f_w(y) over the words of the training texts.
 
     f counts a word, or several in a row, in a text, weighted by ``weighting``. Which words count
@@ -77,7 +77,6 @@ class Words(Kernel):
     array([[2., 3., 0.]])
     """
 
-    releases_gil = True  # words are counted once, under a lock
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ngram": [tuple, list],
         "weighting": [StrOptions({"tfidf", "counts", "binary"})],
@@ -106,10 +105,6 @@ class Words(Kernel):
         self.sublinear = sublinear
         self.vocabulary = vocabulary
         self.idf = idf
-
-    @property
-    def definiteness(self) -> str:
-        return PSD
 
     def check(self) -> None:
         """Raise if a parameter is out of its range."""
@@ -169,11 +164,10 @@ class Words(Kernel):
             values = 1.0 + np.log(values)
         if self.weighting == "tfidf":
             values *= np.asarray(self.idf, dtype=np.float64)[counts.indices]
-        return sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+        return with_values(counts, values)
 
-    def _fill(self, pair: Pair, out: np.ndarray) -> None:
-        X, Y = self._features(pair.X), self._features(pair.Y)
-        inner(X.rows(pair.dtype), Y.rows(pair.dtype), out)
+    def factors(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
+        return self._features(X), self._features(Y)
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         return squared_norms(self._features(X).data)
