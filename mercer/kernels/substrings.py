@@ -109,6 +109,15 @@ class Met(NamedTuple):
     counts: sp.csr_array
     weighed: sp.csr_array
 
+    def without(self, states: np.ndarray) -> Met:
+        """Return the same where some states, of which nothing counts, are left out."""
+        if not states.any():
+            return self
+        kept = ~states[self.counts.indices]
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.counts.indptr]
+        columns, shape = self.counts.indices[kept], self.counts.shape
+        return Met(*(sp.csr_array((m.data[kept], columns, ends), shape=shape) for m in self))
+
 
 class Automaton:
     """The suffix automaton of many strings: each state is a set of substrings that go together.
@@ -149,9 +158,16 @@ class Automaton:
         columns = allocate((int(ends[-1]),), INT)
         counts, parts = (allocate((int(ends[-1]),), np.dtype(np.float64)) for _ in range(2))
         walked = (states, matched, rows.starts, rows.stops, self.links, self.lengths)
-        loops.fill_states(*walked, sums(self.longest), ends, columns, counts, parts)
+        weights = sums(self.longest)
+        loops.fill_states(*walked, weights, ends, columns, counts, parts)
         shape = (len(rows), len(self.links))
-        return Met(*(sp.csr_array((v, columns, ends), shape=shape) for v in (counts, parts)))
+        met = Met(*(sp.csr_array((v, columns, ends), shape=shape) for v in (counts, parts)))
+        return met.without(self._weightless(weights))
+
+    def _weightless(self, sums: np.ndarray) -> np.ndarray:
+        """Return which states have no substring with a weight."""
+        own = sums[self.lengths]
+        return own == own[self.links]  # the empty string has no link: −1 is another's number
 
     def _walk(self, rows: Sequences) -> tuple[np.ndarray, np.ndarray]:
         states, matched = (np.zeros(len(rows.codes), dtype=INT) for _ in range(2))
