@@ -90,7 +90,10 @@ def _codes(row: Any, i: int) -> np.ndarray:
 
 def _token(token: Any, i: int) -> int:
     if isinstance(token, Integral):
-        return int(token)
+        number = int(token)
+        if not -(2**63) <= number < 2**63:
+            raise ValueError(f"{ACCEPTED}, of at most 64 bits; row {i} has {number}")
+        return number
     if not isinstance(token, str):
         raise TypeError(f"{ACCEPTED}; row {i} has {token!r}, of type {type(token).__name__}")
     if len(token) == 1:

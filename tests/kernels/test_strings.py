@@ -212,6 +212,11 @@ def test_parameters_out_of_range_are_refused(kernel):
         kernel(STRINGS)
 
 
+def test_integers_that_are_too_large_are_refused():
+    with pytest.raises(ValueError, match=f"of at most 64 bits; row 1 has {2**63}"):
+        Spectrum(1)([[1, 2**63 - 1], [2**63]])
+
+
 # ---------------------------------------------------------------- long strings
 def test_strings_of_a_hundred_thousand_letters():
     letters = np.random.default_rng(0).choice(list("ACGT"), size=100_000)
