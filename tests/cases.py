@@ -83,6 +83,10 @@ from mercer.kernels import (
     Precomputed,
     RankOne,
     Sigmoid,
+    Spectrum,
+    Subsequence,
+    Substring,
+    WeightedDegree,
 )
 
 
@@ -169,6 +173,9 @@ OBJECT_KERNELS = _by_name(
         FromFunction(shared_letters, definiteness="psd"),
         FromFeatureMap(letter_counts),
         RankOne(word_length),
+        Spectrum(2),
+        Substring(0.5).normalized() + 0.1 * WeightedDegree(3),
+        Subsequence(2, 0.5),
         FromFeatureMap(letter_counts).normalized() + 0.1 * FromFunction(shared_letters) ** 2,
     ]
 )
