@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 TEXT_FOR_KERNELS = (
-    "Kernels on text or other objects are made with FromFunction, FromFeatureMap or RankOne"
+    "For text there are the kernels Words and Substring; kernels on other objects are made with "
+    "FromFunction, FromFeatureMap or RankOne"
 )
 TEXT_FOR_TABLES = "Numbers that are written as text have to be converted, or use TableEncoder"
 

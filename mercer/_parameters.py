@@ -149,4 +149,5 @@ def _array_literal(value: np.ndarray) -> str:
     """Return a list that can be read back, or of many numbers what they are."""
     if value.size <= SHOWN:
         return repr(value.tolist())
-    return f"<{' × '.join(map(str, value.shape))} numbers>"
+    kind = "numbers" if value.dtype.kind in "biufc" else "values"
+    return f"<{' × '.join(map(str, value.shape))} {kind}>"

@@ -71,6 +71,7 @@ from mercer.kernels import (
     RBF,
     Anova,
     Constant,
+    Cosine,
     Exponential,
     FromFeatureMap,
     FromFunction,
@@ -85,8 +86,12 @@ from mercer.kernels import (
     RankOne,
     RationalQuadratic,
     Sigmoid,
+    Spectrum,
     Spline,
+    Subsequence,
+    Substring,
     Wavelet,
+    WeightedDegree,
 )
 
 
@@ -150,6 +155,7 @@ KERNELS = _by_name(
         Spline(),
         Wavelet(),
         Constant(3.0),
+        Cosine(),
         # the algebra
         0.5 * RBF(gamma=0.1) + Polynomial(degree=2) * Linear(),
         RBF(gamma=0.5) * Laplacian(gamma=0.2) + 1.0,
@@ -177,6 +183,9 @@ OBJECT_KERNELS = _by_name(
         FromFunction(shared_letters, definiteness="psd"),
         FromFeatureMap(letter_counts),
         RankOne(word_length),
+        Spectrum(2),
+        Substring(0.5).normalized() + 0.1 * WeightedDegree(3),
+        Subsequence(2, 0.5),
         FromFeatureMap(letter_counts).normalized() + 0.1 * FromFunction(shared_letters) ** 2,
     ]
 )

@@ -65,6 +65,12 @@ def _(kernel: mk.Sigmoid, x: Any, y: Any) -> float:
 
 
 @value.register
+def _(kernel: mk.Cosine, x: Any, y: Any) -> float:
+    length = math.sqrt(inner(x, x)) * math.sqrt(inner(y, y))
+    return inner(x, y) / length if length > 0 else 0.0
+
+
+@value.register
 def _(kernel: mk.RBF, x: Any, y: Any) -> float:
     return math.exp(-kernel.gamma * squared_distance(x, y))
 
@@ -167,6 +173,40 @@ def _(kernel: mk.FromFunction, x: Any, y: Any) -> float:
 @value.register
 def _(kernel: mk.FromFeatureMap, x: Any, y: Any) -> float:
     return inner(np.ravel(kernel.phi(x)).tolist(), np.ravel(kernel.phi(y)).tolist())
+
+
+@value.register
+def _(kernel: mk.Spectrum, x: Any, y: Any) -> float:
+    return float(sum(a == b for a in pieces(x, kernel.length) for b in pieces(y, kernel.length)))
+
+
+@value.register
+def _(kernel: mk.Substring, x: Any, y: Any) -> float:
+    lengths = range(1, min(len(x), len(y)) + 1)
+    return math.fsum(kernel.weights**n * value(mk.Spectrum(n), x, y) for n in lengths)
+
+
+@value.register
+def _(kernel: mk.WeightedDegree, x: Any, y: Any) -> float:
+    D, total = kernel.degree, 0.0
+    for d in range(1, D + 1):
+        beta = 2.0 * (D - d + 1) / (D * (D + 1))
+        total += beta * sum(map(str.__eq__, pieces(x, d), pieces(y, d)))
+    return total
+
+
+@value.register
+def _(kernel: mk.Subsequence, x: Any, y: Any) -> float:
+    total = 0.0
+    for i in combinations(range(len(x)), kernel.length):
+        for j in combinations(range(len(y)), kernel.length):
+            if all(x[a] == y[b] for a, b in zip(i, j, strict=True)):
+                total += kernel.decay ** (i[-1] - i[0] + j[-1] - j[0] + 2)
+    return total
+
+
+def pieces(x: str, length: int) -> list[str]:
+    return [x[i : i + length] for i in range(len(x) - length + 1)]
 
 
 def points(X: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from mercer._words import short
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.options import chosen
-from mercer.kernels import Kernel
+from mercer.kernels import Constant, Kernel
 from mercer.kernels.names import NAMES
 
 LONGEST = 1000  # characters
@@ -37,7 +37,18 @@ def kernel_from_text(text: str) -> Kernel:
         raise CommandError(f"kernel: {shown}: {error}", USAGE) from None
     if not isinstance(kernel, Kernel):
         raise CommandError(f"kernel: {shown} is a number; {EXAMPLE}", USAGE)
+    _refuse_objects(kernel)
     return kernel
+
+
+def _refuse_objects(kernel: Kernel) -> None:
+    for leaf in kernel.leaves():
+        if leaf.domain != "vectors" and not isinstance(leaf, Constant):
+            raise CommandError(
+                f"kernel: {leaf!r} compares whole objects, and this command makes numbers of the "
+                f"columns of a table: use the kernel from Python, as in SVC({leaf!r})",
+                USAGE,
+            )
 
 
 def _parsed(text: str) -> ast.expr:

@@ -11,6 +11,7 @@ from mercer.kernels.base import (
 )
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
 from mercer.kernels.generative import Fisher
+from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
 from mercer.kernels.radial import RBF, Exponential, Laplacian
@@ -24,24 +25,31 @@ from mercer.kernels.smooth import (
     Spline,
     Wavelet,
 )
+from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
+from mercer.kernels.substrings import Substring
+from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
     "DTW",
     "RBF",
     "Anova",
+    "ChiSquared",
     "Constant",
+    "Cosine",
     "Exp",
     "Exponential",
     "Fisher",
     "FromFeatureMap",
     "FromFunction",
     "GlobalAlignment",
+    "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
     "MeanEmbedding",
+    "Mismatch",
     "Normalized",
     "Periodic",
     "Polynomial",
@@ -53,10 +61,15 @@ __all__ = [
     "RationalQuadratic",
     "Sigmoid",
     "Sobolev",
+    "Spectrum",
     "Spline",
+    "Subsequence",
+    "Substring",
     "Sum",
     "VectorKernel",
     "Wavelet",
+    "WeightedDegree",
+    "Words",
     "as_kernel",
     "dtw_distance",
 ]

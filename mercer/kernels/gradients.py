@@ -30,7 +30,8 @@ from mercer.kernels.custom import PowerSeries
 from mercer.kernels.metric import RowMap
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Pair, Sample, dense, inverse_lengths
-from mercer.kernels.vector import VectorKernel
+from mercer.kernels.text import Cosine
+from mercer.kernels.vector import Linear, VectorKernel
 
 TILE = 496  # rows and centres of a tile
 SERIAL = 2**22  # values × columns that are worth a second thread
@@ -249,6 +250,16 @@ def _(kernel: Normalized, pair: Pair, factor: Factor, into: GradientSum) -> None
 
 @diagonal_gradient.register
 def _(kernel: Normalized, X: Sample) -> np.ndarray:
+    return np.zeros(X.data.shape)
+
+
+@add_slopes.register
+def _(kernel: Cosine, pair: Pair, factor: Factor, into: GradientSum) -> None:
+    add_slopes(Linear().normalized(), pair, factor, into)
+
+
+@diagonal_gradient.register
+def _(kernel: Cosine, X: Sample) -> np.ndarray:
     return np.zeros(X.data.shape)
 
 

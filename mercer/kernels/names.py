@@ -7,10 +7,14 @@ from typing import Any
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFunction, Precomputed
+from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.series import DTW, GlobalAlignment
 from mercer.kernels.smooth import Anova, Periodic, RationalQuadratic, Spline, Wavelet
+from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
+from mercer.kernels.substrings import Substring
+from mercer.kernels.text import Cosine, Words
 from mercer.kernels.vector import Linear, Polynomial, Sigmoid
 
 NAMES: dict[str, type[Kernel]] = {
@@ -30,6 +34,15 @@ NAMES: dict[str, type[Kernel]] = {
     "dtw": DTW,
     "global_alignment": GlobalAlignment,
     "sigmoid": Sigmoid,
+    "cosine": Cosine,
+    "chi_squared": ChiSquared,
+    "intersection": Intersection,
+    "words": Words,
+    "spectrum": Spectrum,
+    "mismatch": Mismatch,
+    "weighted_degree": WeightedDegree,
+    "subsequence": Subsequence,
+    "substring": Substring,
     "precomputed": Precomputed,
 }
 

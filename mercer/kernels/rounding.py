@@ -16,6 +16,7 @@ import numpy as np
 from mercer.kernels.base import PSD, Constant, Kernel, Normalized, Power, Product, Sum
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
+from mercer.kernels.text import Cosine
 from mercer.kernels.vector import Linear, Polynomial
 
 UNIT = 2.0**-24  # half of the relative distance between numbers of float32
@@ -110,6 +111,11 @@ def _(kernel: Product, Y: Sample) -> Rounding:
 @_rounding.register
 def _(kernel: Power, Y: Sample) -> Rounding:
     return _parts(kernel, Y)[0].times(float(max(kernel.exponent, 1)))
+
+
+@_rounding.register
+def _(kernel: Cosine, Y: Sample) -> Rounding:
+    return _rounding(Linear().normalized(), Y)
 
 
 @_rounding.register

@@ -135,7 +135,8 @@ def inverse_lengths(diagonal: np.ndarray) -> np.ndarray:
     return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(diagonal)), where=diagonal > 0)
 
 
-def _csr(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def csr_parts(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return offsets, columns and values of a CSR matrix, as compiled loops take them."""
     # one type for each argument, so that each loop is compiled once for each precision
     return (
         data.indptr.astype(np.int64, copy=False),
@@ -204,14 +205,14 @@ class Pair:
             X, Y = X.shifted(self.dtype, self.Y), Y.shifted(self.dtype, self.Y)
         X, Y = X.rows(self.dtype), Y.rows(self.dtype)
         if self.X.is_sparse:
-            _loops.lp_sparse(*_csr(X), *_csr(Y), 1.0, out)
+            _loops.lp_sparse(*csr_parts(X), *csr_parts(Y), 1.0, out)
         else:
             _loops.l1_dense(X, np.ascontiguousarray(Y.T), out)
 
     def _lp(self, out: np.ndarray, p: float) -> None:
         X, Y = self.X.rows(self.dtype), self.Y.rows(self.dtype)
         if self.X.is_sparse:
-            _loops.lp_sparse(*_csr(X), *_csr(Y), p, out)
+            _loops.lp_sparse(*csr_parts(X), *csr_parts(Y), p, out)
         else:
             _loops.lp_dense(X, np.ascontiguousarray(Y.T), p, out)
 
@@ -224,7 +225,7 @@ def dense(rows: Any) -> np.ndarray:
 def inner(X: Any, Y: Any, out: np.ndarray) -> None:
     """Write x·y of all pairs of rows into ``out``."""
     if sp.issparse(X):
-        _loops.inner_sparse(*_csr(X), *_csr(Y), X.shape[1], out)
+        _loops.inner_sparse(*csr_parts(X), *csr_parts(Y), X.shape[1], out)
     else:
         np.matmul(X, Y.T, out=out)
 
@@ -241,6 +242,6 @@ def squared_distances(X: Any, Y: Any, xx: np.ndarray, yy: np.ndarray, out: np.nd
     if not cancelled.any():
         return
     if sp.issparse(X):
-        _loops.refine_sparse(out, xx, yy, *_csr(X), *_csr(Y), cancelled)
+        _loops.refine_sparse(out, xx, yy, *csr_parts(X), *csr_parts(Y), cancelled)
     else:
         _loops.refine_dense(out, xx, yy, X, Y, cancelled)

@@ -28,7 +28,7 @@ from mercer.kernels.distance import (
     row_distance,
     row_unit,
 )
-from mercer.kernels.sample import Sample, _csr
+from mercer.kernels.sample import Sample, csr_parts
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.norms import L1, Norm
 from mercer.result import Certificate, Solution, Status
@@ -127,11 +127,11 @@ class FeatureSearch:
             return lambda values, rows, start, best, index: loops.keep_least(
                 values, factor, shift, start, best, index
             )
-        left, points = X.rows(DOUBLE), _csr(Y.rows(DOUBLE))
+        left, points = X.rows(DOUBLE), csr_parts(Y.rows(DOUBLE))
         # a tile is off by 20 ulp and by what adding up the columns costs
         slack = 1.0 + 40.0 * (left.shape[1] + 8) * EPS
         return lambda values, rows, start, best, index: loops.keep_nearest_sparse(
-            values, slack, *_csr(left[rows]), *points, start, best, index
+            values, slack, *csr_parts(left[rows]), *points, start, best, index
         )
 
     def squared_distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:

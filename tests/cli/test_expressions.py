@@ -83,3 +83,9 @@ def test_no_time_limit():
 def test_what_is_no_time(text):
     with pytest.raises(CommandError, match="--time-limit"):
         seconds(text)
+
+
+@pytest.mark.parametrize("text", ["words", "0.5*rbf + substring(weights=0.5)"])
+def test_kernels_on_texts_are_not_for_tables(text):
+    with pytest.raises(CommandError, match=r"compares whole objects.*use the kernel from Python"):
+        kernel_from_text(text)

@@ -19,6 +19,7 @@ from mercer import (
 from mercer.kernels import (
     RBF,
     Constant,
+    Cosine,
     Exponential,
     Laplacian,
     Linear,
@@ -53,6 +54,7 @@ KERNELS = [
     Polynomial(0),
     Polynomial(3, 0.5),
     Sigmoid(0.2, 0.1),
+    Cosine(),
     Constant(2.0),
     2.0 * RBF(gamma=0.3) + Linear() * Polynomial(2),
     RBF(gamma=0.1) ** 3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
@@ -9,22 +10,31 @@ from mercer.kernels import (
     DTW,
     RBF,
     Anova,
+    ChiSquared,
+    Cosine,
     Exponential,
     FromFunction,
     GlobalAlignment,
+    Intersection,
     Laplacian,
     Linear,
     Matern,
+    Mismatch,
     Periodic,
     Polynomial,
     Precomputed,
     RationalQuadratic,
     Sigmoid,
+    Spectrum,
     Spline,
+    Subsequence,
+    Substring,
     Wavelet,
+    WeightedDegree,
+    Words,
 )
 from mercer.kernels.names import NAMES
-from tests.cases import table
+from tests.cases import WORDS, table
 
 WANTED = {
     "linear": Linear(),
@@ -43,6 +53,15 @@ WANTED = {
     "dtw": DTW(),
     "global_alignment": GlobalAlignment(),
     "sigmoid": Sigmoid(),
+    "cosine": Cosine(),
+    "chi_squared": ChiSquared(),
+    "intersection": Intersection(),
+    "words": Words(),
+    "spectrum": Spectrum(),
+    "mismatch": Mismatch(),
+    "weighted_degree": WeightedDegree(),
+    "subsequence": Subsequence(),
+    "substring": Substring(),
     "precomputed": Precomputed(),
 }
 
@@ -65,11 +84,14 @@ def test_a_function_becomes_a_kernel():
     assert as_kernel(min) == FromFunction(min)
 
 
+TEXTS = [word + " and more" for word in WORDS + WORDS[:5]]
+
+
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
 @pytest.mark.filterwarnings("ignore:KernelPCA.*(Sigmoid|DTW):UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
-    X = table(12, 2)
+    X = abs(table(12, 2)) if as_kernel(name).domain == "vectors" else TEXTS
     gram(name, X)
     KernelPCA(kernel=name, n_components=1).fit(X)
     if as_kernel(name).definiteness == "psd":
-        KernelRidge(name).fit(X, X[:, 0])
+        KernelRidge(name).fit(X, np.arange(12.0))

@@ -1,0 +1,134 @@
+"""Counts of what objects are made of (words, pieces), as sparse rows over the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._array import ranges
+from mercer.kernels import _string_loops as loops
+from mercer.kernels.base import PSD, Kernel, Normalized
+from mercer.kernels.sample import Pair, Sample, csr_parts, inner, inverse_lengths
+
+FEW = 32  # rows for which it does not pay to turn the others around
+AT_ONCE = 2**24  # numbers that sums over all parts may take
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """How often each object of a sample has each part that occurs in the sample.
+
+    Parameters
+    ----------
+    keys : array of shape (p,)
+        The parts in ascending order: words, or numbers that stand for pieces.
+    matrix : CSR array of shape (n, p)
+        The counts.
+    """
+
+    keys: np.ndarray
+    matrix: sp.csr_array
+
+    @classmethod
+    def of(cls, rows: np.ndarray, keys: np.ndarray, values: np.ndarray, n: int) -> Counted:
+        """Return the sums of values over n rows, from a row and a key for each value."""
+        found, columns = np.unique(keys, return_inverse=True)
+        pairs = (values, (rows, columns.ravel()))
+        return cls(found, sp.csr_array(sp.coo_array(pairs, shape=(n, len(found)))))
+
+    def onto(self, keys: np.ndarray) -> sp.csr_array:
+        """Return the counts of given parts alone, a column for each."""
+        if keys is self.keys:
+            return self.matrix
+        old = self.matrix
+        columns = places(self.keys, keys)[old.indices]
+        kept = columns >= 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[old.indptr]
+        return sp.csr_array((old.data[kept], columns[kept], ends), shape=(old.shape[0], len(keys)))
+
+
+def with_values(rows: sp.csr_array, values: np.ndarray) -> sp.csr_array:
+    """Return other values in the same cells."""
+    return sp.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def places(keys: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """Return where each key stands in ``among``, −1 if it does not; numbers must be ascending."""
+    if keys.dtype == object:
+        place: dict[Any, int] = {key: i for i, key in enumerate(among)}
+        return np.array([place.get(key, -1) for key in keys], dtype=np.int32)
+    found = np.searchsorted(among, keys)
+    same = np.zeros(len(keys), dtype=bool)
+    inside = found < len(among)
+    same[inside] = among[found[inside]] == keys[inside]
+    return np.where(same, found, -1).astype(np.int32)
+
+
+class CountingKernel(Kernel):
+    """A kernel that is a product of two sparse tables, of which a tile takes some rows.
+
+    A subclass implements ``factors``; a sum over many strings is then a product with the sum of
+    their rows, whose cost does not grow with the number of pairs.
+    """
+
+    releases_gil = True  # what is counted is counted once, under a lock
+
+    @property
+    def definiteness(self) -> str:
+        return PSD
+
+    def factors(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
+        """Return samples of sparse rows A and B with k(X, Y) = A Bᵀ, by a bound kernel."""
+        raise NotImplementedError
+
+    def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        X, Y = (sample.rows(pair.dtype) for sample in self.factors(pair.X, pair.Y))
+        if len(out) <= FEW:
+            inner(X, Y, out)
+        else:
+            loops.inner_by_columns(*csr_parts(X), *csr_parts(Y.tocsc()), out)
+
+    def _diagonal(self, X: Sample) -> np.ndarray:
+        left, right = (sample.data for sample in self.factors(X, X))
+        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+
+
+@singledispatch
+def sparse_factors(kernel: Kernel, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
+    """Return sparse A and B with k(X, Y) = A Bᵀ; None if the kernel is no such product."""
+    return None
+
+
+@sparse_factors.register
+def _(kernel: CountingKernel, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
+    left, right = kernel.factors(X, Y)
+    return left.data, right.data
+
+
+@sparse_factors.register
+def _(kernel: Normalized, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
+    found = sparse_factors(kernel.kernel, X, Y)
+    if found is None:
+        return None
+    scales = (inverse_lengths(kernel.kernel._cached_diagonal(s)) for s in (X, Y))
+    left, right = (
+        with_values(rows, rows.data * np.repeat(scale, np.diff(rows.indptr)))
+        for rows, scale in zip(found, scales, strict=True)
+    )
+    return left, right
+
+
+def sums_by_factors(
+    factors: tuple[Any, Any], weights: np.ndarray, at_once: int = AT_ONCE
+) -> np.ndarray:
+    """Return A Bᵀ W: the rows of B are added up first, for a few columns of W at a time."""
+    left, right = factors
+    together = max(1, at_once // max(right.shape[1], 1))
+    out = np.empty((left.shape[0], weights.shape[1]))
+    for columns in ranges(weights.shape[1], together):
+        out[:, columns] = left @ (right.T @ weights[:, columns])
+    return out
