@@ -9,6 +9,8 @@ from mercer.kernels.base import (
     Product,
     Sum,
 )
+from mercer.kernels.cells import Categorical, Gower, Ordinal
+from mercer.kernels.columns import On
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
@@ -17,16 +19,20 @@ from mercer.kernels.vector import Linear, Polynomial, Sigmoid, VectorKernel
 
 __all__ = [
     "RBF",
+    "Categorical",
     "Constant",
     "Exp",
     "Exponential",
     "FromFeatureMap",
     "FromFunction",
+    "Gower",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
     "Normalized",
+    "On",
+    "Ordinal",
     "Polynomial",
     "Power",
     "PowerSeries",

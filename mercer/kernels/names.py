@@ -6,6 +6,7 @@ from typing import Any
 
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
+from mercer.kernels.cells import Categorical, Gower
 from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
@@ -21,6 +22,8 @@ NAMES: dict[str, type[Kernel]] = {
     "laplacian": Laplacian,
     "matern": Matern,
     "sigmoid": Sigmoid,
+    "categorical": Categorical,
+    "gower": Gower,
     "precomputed": Precomputed,
 }
 

@@ -7,8 +7,10 @@ import pytest
 from mercer import KernelPCA, KernelRidge, as_kernel, gram
 from mercer.kernels import (
     RBF,
+    Categorical,
     Exponential,
     FromFunction,
+    Gower,
     Laplacian,
     Linear,
     Matern,
@@ -29,6 +31,8 @@ WANTED = {
     "laplacian": Laplacian(),
     "matern": Matern(),
     "sigmoid": Sigmoid(),
+    "categorical": Categorical(),
+    "gower": Gower(),
     "precomputed": Precomputed(),
 }
 
