@@ -24,8 +24,8 @@ WIDTHS, FEW_WIDTHS = (
 )  # exponents of 2, of one γ and of each of several
 MOST_WIDTHS = 3  # of more parts the combinations are too many, and each keeps its γ
 KNOWN = (
-    "gamma of a kernel with up to three RBF, Laplacian or Exponential parts, C, lam, epsilon, nu "
-    "and n_neighbors"
+    "gamma of a kernel with one RBF, Laplacian or Exponential part, or up to three on different "
+    "columns, C, lam, epsilon, nu and n_neighbors"
 )
 
 
@@ -60,7 +60,7 @@ def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str =
     """Return the axes of a first grid for an estimator on these rows.
 
     - γ times the median distance is 2⁻⁶, 2⁻⁴, …, 2⁴ (the distance that the kernel uses); of two or
-      three parts with a γ 2⁻⁵, 2⁻¹ and 2³ each;
+      three parts on different columns 2⁻⁵, 2⁻¹ and 2³ each;
     - C times the mean of k(x, x) is 10⁻¹, …, 10³; of regression 1, …, 10³ times the spread of y;
     - λ is 10⁻⁶, …, 10² times the mean of k(x, x);
     - ε is 0.02, 0.1 and 0.5 times the spread of y.
@@ -109,9 +109,13 @@ def _mean_diagonal(kernel: Kernel, sample: Sample) -> float:
 
 
 def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> Iterator[Axis]:
-    """Yield an axis of γ for each part that has one, a coarse one if they are several."""
+    """Yield an axis of γ for each part that has one, a coarse one if several read other columns.
+
+    Parts that read the same columns are told apart by their γ alone: these are left as they are.
+    """
     radial = list(_radial_parts(kernel, sample, "kernel"))
-    if not radial or len(radial) > MOST_WIDTHS:
+    different = len({id(rows) for _, _, rows in radial}) == len(radial)
+    if not (different and 0 < len(radial) <= MOST_WIDTHS):
         return
     chosen = np.sort(rng.permutation(len(sample))[:SUBSAMPLE])
     exponents = WIDTHS if len(radial) == 1 else FEW_WIDTHS
