@@ -22,7 +22,9 @@ from mercer import (
     gram,
     tune,
 )
+from mercer.gram.storages import weighted_sums
 from mercer.kernels import RBF, Categorical, FromFunction, Gower, Laplacian, Linear, On
+from mercer.kernels.rounding import sum_error
 from mercer.kernels.sample import Sample
 from mercer.select.grids import axes
 
@@ -157,6 +159,15 @@ def test_rows_too_large_for_float32_are_computed_in_float64():
     single = np.empty((3, 3), np.float32)
     kernel.block(X, out=single)
     np.testing.assert_allclose(single, kernel(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [MIXED, Gower(), Categorical("rarity").on("job")], ids=repr)
+def test_float32_sums_are_off_by_no_more_than_a_few_times_the_estimate(kernel):
+    new, train = kernel.sample(people(200)), kernel.sample(people(300, seed=1))
+    bound, weights = kernel.bind(train), _rng().normal(size=(300, 2))
+    estimate = sum_error(bound, new, train, weights)
+    double, single = (weighted_sums(bound, new, train, weights, t) for t in ("f8", "f4"))
+    assert 0 < np.abs(double - single).max() <= 3.0 * estimate < 1e-2
 
 
 # ---------------------------------------------------------------- missing cells
