@@ -38,6 +38,12 @@ class CellKernel(Kernel):
     def symmetric(self) -> bool:
         return True
 
+    def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        """Return the bound kernel, on the columns of a frame: new rows are matched by name."""
+        sample = self.sample(X)
+        bound, names = super().bind(sample, weights), getattr(sample.data, "names", ())
+        return bound.on(list(names)) if isinstance(next(iter(names), None), str) else bound
+
     # ------------------------------------------------------------ what a child says
     def _places(self, table: Columns) -> np.ndarray:
         """Return the places of cells on a line, NaN if missing, and what such count for a cell."""

@@ -106,7 +106,10 @@ class On(Kernel):
         as_given = isinstance(self.columns, str) and names == (self.columns,)
         columns = self.columns if as_given else list(names)
         concrete = On(self.kernel, columns, self._bound_fill(table, names, weights))
-        concrete.kernel = self.kernel.bind(concrete.inside(sample), weights)
+        inner = self.kernel.bind(concrete.inside(sample), weights)
+        if isinstance(inner, On) and not isinstance(self.kernel, On):
+            inner = inner.kernel  # which has named the columns that it got: they are named here
+        concrete.kernel = inner
         return concrete
 
     def _bound_fill(self, table: Any, names: Sequence[Name], weights: Any) -> Any:

@@ -142,7 +142,7 @@ def _name(column: Any, names: Sequence[Name]) -> Name:
     if isinstance(column, str):
         if column in names:
             return column
-        raise ValueError(_lacking([column], names))
+        raise ValueError(_lacking([column], names, "the table"))
     if type(column) is int or isinstance(column, np.integer):
         if column in names:  # of an array, of which some columns may have been left out
             return int(column)
@@ -157,14 +157,14 @@ def _name(column: Any, names: Sequence[Name]) -> Name:
     )
 
 
-def _lacking(missing: Sequence[Name], names: Sequence[Name]) -> str:
+def _lacking(missing: Sequence[Name], names: Sequence[Name], owner: str) -> str:
     if not any(isinstance(name, str) for name in names):
         return (
             f"column {missing[0]!r} was asked for by name, but the columns have no names: pass a "
             f"frame of pandas or polars, and give every part of the kernel its columns by .on(...)"
         )
     what = "columns" if len(missing) > 1 else "column"
-    return f"there is no {what} {_shown(missing)}; the columns are {_shown(names)}"
+    return f"{owner} has no {what} {_shown(missing)}; its columns are {_shown(names)}"
 
 
 def _shown(names: Sequence[Name]) -> str:
@@ -195,7 +195,7 @@ def _require_names(read: Sequence[Any], table: Any, name: str) -> None:
     wanted = [c for choice in lists for c in choice if isinstance(c, str)]
     lacking = [c for c in dict.fromkeys(wanted) if c not in (*names, *KINDS)]
     if lacking:
-        raise ValueError(f"{name}: {_lacking(lacking, names)}")
+        raise ValueError(_lacking(lacking, names, name))
 
 
 def _columns(X: Any, name: str) -> Columns:

@@ -112,6 +112,15 @@ def test_the_order_of_rows_and_columns_changes_nothing(kernel):
 
 
 @every_kernel
+def test_columns_of_a_frame_are_matched_by_name(kernel):
+    X = cells()
+    turned = X[["job", "constant", "count", "size"]].assign(more="x")
+    np.testing.assert_allclose(kernel(turned, X), kernel(X), atol=1e-12)
+    model = KernelRidge(kernel).fit(X, np.arange(len(X)))
+    np.testing.assert_allclose(model.predict(turned), model.predict(X))
+
+
+@every_kernel
 def test_other_rows_do_not_change_values(kernel):
     train = cells()
     bound = kernel.bind(train)
@@ -229,7 +238,7 @@ def test_many_values_are_represented_by_quantiles():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": [None, *rng.normal(size=5000)]})
     bound = Gower().bind(X)
-    assert bound.typical.shape == (1, 2, MOST_VALUES)
+    assert bound.kernel.typical.shape == (1, 2, MOST_VALUES)
     rows = bound.sample(X[:20])
     values = X["x"][1:].to_numpy(float)
     exact = [(1 - np.abs(values - x) / np.ptp(values)).mean() for x in X["x"][1:20]]
@@ -258,6 +267,8 @@ def test_rows_that_cannot_be_are_said(kernel):
     with pytest.raises(TypeError, match="it holds a list"):
         kernel(pd.DataFrame({"series": [[1, 2], [3]]}))
     with pytest.raises(ValueError, match="same number of columns; got 1 and 2"):
+        kernel(cells()[["job"]].to_numpy(), cells()[["job", "size"]].to_numpy())
+    with pytest.raises(ValueError, match="the table has no column 'size'"):
         kernel(cells()[["job"]], cells()[["job", "size"]])
     with pytest.raises(TypeError, match="got str"):
         kernel("text")

@@ -330,9 +330,9 @@ def _rng() -> np.random.Generator:
 def test_a_missing_column_is_named():
     X = people()
     model = SVC(MIXED).fit(X, targets(X))
-    with pytest.raises(ValueError, match=r"X: there is no column 'hours'; the columns are 'age'"):
+    with pytest.raises(ValueError, match=r"X has no column 'hours'; its columns are 'age'"):
         model.predict(X.drop(columns="hours"))
-    with pytest.raises(ValueError, match=r"there is no columns? 'nope'"):
+    with pytest.raises(ValueError, match=r"X has no column 'nope'"):
         SVC(RBF().on(["age", "nope"])).fit(X, targets(X))
 
 
@@ -341,6 +341,7 @@ def test_a_missing_column_is_named():
     [
         (RBF().on("job"), r"column 'job' must hold numbers.*'"),
         (RBF().on([]), r"columns=\[\] chooses none"),
+        (RBF().on(slice("nope", "x")), r"the table has no column 'nope'"),
         (RBF().on(99), r"column 99 was asked for, but there are 5"),
         (RBF().on(1.5), r"columns must be a name, a number, a list"),
         (RBF().on("age", fill="x"), r"fill must be a number"),
