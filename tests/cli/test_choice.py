@@ -14,6 +14,7 @@ pytest.importorskip("typer")
 from mercer.assess.metrics import METRICS
 from mercer.cli.goal import Goal
 from mercer.cli.learn import Learner
+from mercer.kernels import RBF
 
 
 @pytest.mark.parametrize(
@@ -36,15 +37,17 @@ def test_another_model_must_be_better_by_more_than_chance(task, linear, taken):
 
 
 @pytest.mark.parametrize(
-    ("open_kernel", "Z", "tried"),
+    ("kernel", "open_kernel", "Z", "tried"),
     [
-        (True, np.zeros((2, 2)), ["svm", "metric", "logistic"]),
-        (False, np.zeros((2, 2)), ["svm", "logistic"]),  # who gives a kernel wants that one
-        (True, sp.csr_array((2, 2)), ["svm", "logistic"]),  # a metric is of dense columns
+        (RBF(), True, np.zeros((2, 2)), ["svm", "metric", "logistic"]),
+        (RBF(), False, np.zeros((2, 2)), ["svm", "logistic"]),  # who gives a kernel wants that one
+        (RBF(), True, sp.csr_array((2, 2)), ["svm", "logistic"]),  # a metric is of dense columns
+        (RBF().on("age"), False, np.zeros((2, 2)), ["svm"]),  # it alone reads columns by name
     ],
 )
-def test_which_models_are_tried(open_kernel, Z, tried):
+def test_which_models_are_tried(kernel, open_kernel, Z, tried):
     learner = object.__new__(Learner)
     learner.problem, learner.open_kernel = SimpleNamespace(task="classify"), open_kernel
+    learner.kernel = kernel
     assert learner._names("auto", Z) == tried
     assert learner._names("metric", Z) == ["metric"]
