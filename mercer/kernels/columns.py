@@ -147,6 +147,10 @@ class On(Kernel):
             return table.only(names)
         return self._cells(table, names)
 
+    def _has_missing(self, data: Any) -> bool:
+        table = _table(data)
+        return bool(np.isnan(numbers_of(table, chosen_names(self.columns, table))).any())
+
     def _numbers(self, table: Columns, names: Sequence[Name]) -> np.ndarray:
         rows = numbers_of(table, names)
         missing = np.isnan(rows)
@@ -239,3 +243,17 @@ def only_columns_read(kernel: Kernel, X: Sample) -> Sample:
     read = [getattr(leaf, "columns", ALL) for leaf in kernel.leaves() if leaf.domain == "table"]
     names = [name for columns in read for name in chosen_names(columns, X.data)]
     return Sample(X.data.only(dict.fromkeys(names)))
+
+
+def without_idle_fills(kernel: Kernel, X: Sample) -> Kernel:
+    """Return a bound kernel that says no more of missing cells than these rows need.
+
+    Bound to other rows, whose medians differ, it is then the same kernel if no cell is missing.
+    """
+    if isinstance(kernel, On):
+        idle = kernel.kernel.domain == "vectors" and not sp.issparse(X.data)
+        complete = idle and not X.summary(("incomplete", *kernel._key), kernel._has_missing)
+        return On(kernel.kernel, kernel.columns, None if complete else kernel.fill)
+    params = kernel.get_params(deep=False)
+    parts = {n: without_idle_fills(p, X) for n, p in params.items() if isinstance(p, Kernel)}
+    return type(kernel)(**{**params, **parts}) if parts else kernel

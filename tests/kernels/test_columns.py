@@ -26,6 +26,7 @@ from mercer.gram.storages import weighted_sums
 from mercer.kernels import RBF, Categorical, FromFunction, Gower, Laplacian, Linear, On
 from mercer.kernels.rounding import sum_error
 from mercer.kernels.sample import Sample
+from mercer.kernels.shared import SharedStatistics
 from mercer.select.grids import axes
 
 MIXED = RBF(gamma=0.01).on(["age", "hours"]) * Categorical().on("job") + 0.5 * Linear().on("x")
@@ -302,6 +303,22 @@ def test_a_search_scores_as_single_fits_do():
     for score, (train, test) in zip(scores, folds, strict=True):
         model = SVC(MIXED).fit(X.iloc[train], y[train])
         assert score == model.score(X.iloc[test], y[test])
+
+
+def test_folds_share_a_gram_matrix_if_no_cell_is_missing(monkeypatch):
+    computed = []
+    original = SharedStatistics.gram
+    monkeypatch.setattr(
+        SharedStatistics,
+        "gram",
+        lambda self, kernel, out=None: (computed.append(kernel), original(self, kernel, out))[1],
+    )
+    X = people()
+    y = targets(X)
+    cross_validate(SVC(MIXED), X, y, cv=4)
+    assert computed == [MIXED]
+    cross_validate(SVC(MIXED), X.assign(age=X["age"].mask(X["age"] > 55)), y, cv=4)
+    assert len(computed) == 5
 
 
 def test_tune_proposes_a_width_for_each_radial_part():
