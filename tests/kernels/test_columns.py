@@ -305,6 +305,16 @@ def test_a_search_scores_as_single_fits_do():
         assert score == model.score(X.iloc[test], y[test])
 
 
+@pytest.mark.parametrize("train", [True, False])
+def test_a_page_is_written_about_a_model_on_columns(train, tmp_path):
+    X = people(80)
+    y = targets(X)
+    model = SVC(MIXED).fit(X[:50], y[:50])
+    options = {"train": (X[:50], y[:50])} if train else {}
+    path = model.report(tmp_path / "page.html", X[50:], y[50:], **options)
+    assert "30 rows" in path.read_text(encoding="utf-8")
+
+
 def test_folds_share_a_gram_matrix_if_no_cell_is_missing(monkeypatch):
     computed = []
     original = SharedStatistics.gram
