@@ -45,6 +45,7 @@ from mercer._state import (
     StateError,
 )
 from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
+from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution, Status
 
@@ -269,14 +270,15 @@ class KernelEstimator(ProvedEstimator):
             checked = validated(self, X, y, kernel=kernel, **_TABLE, **checks)
             X, y = checked if has_target else (checked, None)
         else:
-            X = as_objects(X, "X")
-            X = copy(X) if self.stores_rows else X
+            if kernel.domain == "objects":
+                X = copy(as_objects(X, "X")) if self.stores_rows else as_objects(X, "X")
             if has_target:
                 y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
                 check_consistent_length(X, y)
         sample = kernel.sample(X)
         weight = check_weights(sample_weight, len(sample))
         self.kernel_ = kernel.bind(sample, weight)
+        sample = only_columns_read(self.kernel_, sample)
         self.kernel_.check_training(sample)
         return sample, y, weight
 

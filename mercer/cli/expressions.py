@@ -21,7 +21,7 @@ LONGEST = 1000  # characters
 MOST_PARTS = 200  # names, numbers, operations and parameters
 LARGEST_NUMBER = 1e100
 LARGEST_EXPONENT = 1000
-EXAMPLE = "write e.g. rbf, 'rbf(gamma=0.5)' or '0.5*rbf + linear'"
+EXAMPLE = "write e.g. rbf, 'rbf(gamma=0.5)', '0.5*rbf + linear' or 'rbf.on(age, hours)'"
 
 Operand = Kernel | float
 
@@ -43,7 +43,7 @@ def kernel_from_text(text: str) -> Kernel:
 
 def _refuse_objects(kernel: Kernel) -> None:
     for leaf in kernel.leaves():
-        if leaf.domain != "vectors" and not isinstance(leaf, Constant):
+        if leaf.domain == "objects" and not isinstance(leaf, Constant):
             raise CommandError(
                 f"kernel: {leaf!r} compares whole objects, and this command makes numbers of the "
                 f"columns of a table: use the kernel from Python, as in SVC({leaf!r})",
@@ -79,9 +79,33 @@ def _value(node: ast.expr) -> Operand:
         return _kernel(node.id, [])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
         return _kernel(node.func.id, node.keywords)
+    if isinstance(node, ast.Call) and _is_on(node.func) and node.args and not node.keywords:
+        return _on(_value(cast(ast.Attribute, node.func).value), node.args)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         return _bounded(OPERATORS[type(node.op)](_value(node.left), _value(node.right)))
     raise CommandError(f"kernel: cannot read {_shown(node)}; {EXAMPLE}", USAGE)
+
+
+def _is_on(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "on"
+
+
+def _on(kernel: Operand, args: list[ast.expr]) -> Kernel:
+    """Return a kernel on columns: names, quoted if they are no Python names, or positions."""
+    columns = [_column(node) for node in args]
+    if not isinstance(kernel, Kernel):
+        raise ValueError("only a kernel can be on columns")
+    return kernel.on(columns[0] if len(columns) == 1 else columns)
+
+
+def _column(node: ast.expr) -> str | int:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and type(node.value) in (str, int):
+        return cast(str | int, node.value)
+    raise ValueError(
+        f"{_shown(node)} is not a column: write its name, in quotes if it has blanks or signs"
+    )
 
 
 def _power(base: Operand, exponent: Operand) -> Operand:

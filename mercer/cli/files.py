@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import FunctionTransformer
 
 from mercer._replacing import replacing
 from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
@@ -20,6 +21,7 @@ from mercer.cli.screen import Screen
 from mercer.datasets import Data, DataError, load_file, write_table
 from mercer.datasets.files.tables import writer_of
 from mercer.io import ModelFileError, inspect, load
+from mercer.kernels import Kernel
 from mercer.tables import TableEncoder
 
 
@@ -80,6 +82,16 @@ def encoded(
             raise CommandError(str(error)) from None
         said += encoder.describe()
     return encoder, Z
+
+
+def columns_as_they_are(X: Any, kernel: Kernel, screen: Screen) -> tuple[FunctionTransformer, Any]:
+    """Return a step that does nothing and the table, for a kernel that reads columns by itself."""
+    try:
+        bound = kernel.bind(kernel.sample(X, "the table"))
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"--kernel: {error}", USAGE) from None
+    screen.say("columns", f"as they are, read by {bound!r}")
+    return FunctionTransformer(), X
 
 
 def numbers_in_a_row(Z: Any) -> int:

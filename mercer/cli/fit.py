@@ -34,6 +34,7 @@ from mercer.io import save
 from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
+from mercer.tables import TableEncoder
 
 REPORT_SHARE = 0.6  # of what is left of a time limit; no section ends to the second
 NO_LIMIT = 1e9  # seconds for the report where the command has none
@@ -153,6 +154,13 @@ def _names(X: Any) -> list[str]:
     return list(getattr(X, "columns", []))  # sparse rows have places, no names
 
 
+def _columns(encoder: Any, X: Any) -> list[str]:
+    """Return the names of the columns that were encoded, or that a kernel reads as they are."""
+    if isinstance(encoder, TableEncoder):
+        return [column["name"] for column in encoder.columns_]
+    return _names(X)
+
+
 def suits(model: str, problem: TableProblem) -> None:
     """Refuse a model that is for another task."""
     known = RECIPES[problem.task]
@@ -241,7 +249,7 @@ def _about(
         "target": learn.target,
         "task": learn.task,
         "classes": np.unique(learn.y).tolist() if learn.task == "classify" else None,
-        "columns": [column["name"] for column in learned.model[0].columns_],
+        "columns": _columns(learned.model[0], learn.X),
         "ignore": list(options.ignore),
         "reading": options.reading.about() | learn.written,
         "model": learned.name,

@@ -17,7 +17,7 @@ from mercer._limits import Limits
 from mercer._words import count, last_part, setting
 from mercer.cli.answers import AroundModel, Threshold, metric_in_words, range_in_words
 from mercer.cli.errors import CommandError
-from mercer.cli.files import encoded, numbers_in_a_row
+from mercer.cli.files import columns_as_they_are, encoded, numbers_in_a_row
 from mercer.cli.goal import Goal, Wishes, goal_of
 from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import AUTO, RECIPES, Effort, Plan, Recipe
@@ -111,7 +111,7 @@ class Learner:
     def learn(self, model: str) -> Learned:
         """Return the best of the recipes that a name stands for, fitted."""
         table = RECIPES[self.problem.task]
-        encoder, Z = encoded(self.problem.X, self.screen, self.problem.kinds)
+        encoder, Z = self._encoded(model)
         names = self._names(model, Z)
         recipes = {name: table[name] for name in names}
         plans = self._plans(recipes, Z)
@@ -128,13 +128,27 @@ class Learner:
         found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
         return Learned(*found, rows, self.cut, self.goal, around.threshold)
 
+    def _reads_columns(self, model: str) -> bool:
+        """Whether the kernel is one on columns, and the model has it."""
+        has_kernel = model == "auto" or RECIPES[self.problem.task][model].has_kernel
+        return self.kernel.domain == "table" and has_kernel
+
+    def _encoded(self, model: str) -> tuple[Any, Any]:
+        """Return what stands before the model, and its rows: the table for a kernel on columns."""
+        if self._reads_columns(model):
+            return columns_as_they_are(self.problem.X, self.kernel, self.screen)
+        return encoded(self.problem.X, self.screen, self.problem.kinds)
+
     def _names(self, model: str, Z: Any) -> list[str]:
         """Return the recipes that a name stands for; who gives a kernel does not want another."""
         if model != "auto":
             return [model]
+        names = AUTO[self.problem.task]
+        if self._reads_columns(model):  # which others cannot
+            return [name for name in names if RECIPES[self.problem.task][name].has_kernel]
         dense = not sp.issparse(Z)  # as the columns of a metric must be
         learnable = self.open_kernel and self.effort.learns_metric and dense
-        return [name for name in AUTO[self.problem.task] if name != "metric" or learnable]
+        return [name for name in names if name != "metric" or learnable]
 
     def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
         """Return the work for each recipe; the rows of the first one's rounds judge them all."""

@@ -9,6 +9,8 @@ from mercer.kernels.base import (
     Product,
     Sum,
 )
+from mercer.kernels.cells import Categorical, Gower, Ordinal
+from mercer.kernels.columns import On
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
 from mercer.kernels.generative import Fisher
 from mercer.kernels.histograms import ChiSquared, Intersection
@@ -34,6 +36,7 @@ __all__ = [
     "DTW",
     "RBF",
     "Anova",
+    "Categorical",
     "ChiSquared",
     "Constant",
     "Cosine",
@@ -43,6 +46,7 @@ __all__ = [
     "FromFeatureMap",
     "FromFunction",
     "GlobalAlignment",
+    "Gower",
     "Intersection",
     "Kernel",
     "Laplacian",
@@ -51,6 +55,8 @@ __all__ = [
     "MeanEmbedding",
     "Mismatch",
     "Normalized",
+    "On",
+    "Ordinal",
     "Periodic",
     "Polynomial",
     "Power",

@@ -12,6 +12,8 @@ import numpy as np
 from mercer._array import allocate, as_objects, as_table, check_out
 from mercer._parameters import ParameterValue
 from mercer._sklearn import Interval
+from mercer.kernels.frames import ALL, as_columns
+from mercer.kernels.powers import integer_power
 from mercer.kernels.sample import Pair, Sample, inverse_lengths
 from mercer.kernels.tiles import fill_tiles
 
@@ -26,6 +28,7 @@ class Kernel(ParameterValue):
     ``_fill(pair, out)`` and ``_diagonal(sample)``.
     """
 
+    _on: ClassVar[type[Any]]  # `On` derives from this class, and is set where it is defined
     __array_ufunc__ = None  # an array times a kernel is an error, not an array of kernels
 
     # ------------------------------------------------------------ what a kernel says of itself
@@ -41,8 +44,9 @@ class Kernel(ParameterValue):
 
     @property
     def domain(self) -> str:
-        """``"vectors"`` if the kernel needs tables of numbers, else ``"objects"``."""
-        return "vectors" if any(p.domain == "vectors" for p in self.parts()) else "objects"
+        """``"vectors"``, tables of numbers; ``"table"``, columns of any kind; or ``"objects"``."""
+        needed = {part.domain for part in self.parts()}
+        return next((d for d in ("vectors", "table") if d in needed), "objects")
 
     @property
     def releases_gil(self) -> bool:
@@ -106,6 +110,9 @@ class Kernel(ParameterValue):
             return X
         if self.domain == "vectors":
             return Sample(as_table(X, name, type(self).__name__))
+        if self.domain == "table":
+            read = [getattr(leaf, "columns", ALL) for leaf in self.leaves()]
+            return Sample(as_columns(X, name, read))
         return Sample(as_objects(X, name))
 
     def check_pair(self, X: Sample, Y: Sample) -> None:
@@ -191,6 +198,10 @@ class Kernel(ParameterValue):
     def normalized(self) -> Kernel:
         """Return the kernel k(x, y) / √(k(x, x) k(y, y)): feature vectors of length one."""
         return Normalized(self)
+
+    def on(self, columns: Any, *, fill: Any = None) -> Kernel:
+        """Return this kernel on some columns of a table: see `mercer.kernels.On`."""
+        return self._on(self, columns, fill)
 
 
 def _combine(node: type[Kernel], left: Any, right: Any) -> Kernel:
@@ -382,17 +393,3 @@ class Normalized(Unary):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self._bracketed()}.normalized()"
-
-
-def integer_power(values: np.ndarray, exponent: int) -> None:
-    """Raise to an integer power in place by squarings, far faster than ``np.power``."""
-    if exponent == 0:
-        values[...] = 1
-    elif exponent % 2:
-        rest = values.copy() if exponent > 1 else None
-        if rest is not None:
-            integer_power(values, exponent - 1)
-            values *= rest
-    else:
-        np.square(values, out=values)
-        integer_power(values, exponent // 2)

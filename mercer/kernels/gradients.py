@@ -24,10 +24,10 @@ from mercer.kernels.base import (
     Product,
     Sum,
     Unary,
-    integer_power,
 )
 from mercer.kernels.custom import PowerSeries
 from mercer.kernels.metric import RowMap
+from mercer.kernels.powers import integer_power
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Pair, Sample, dense, inverse_lengths
 from mercer.kernels.text import Cosine

@@ -6,6 +6,7 @@ from typing import Any
 
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
+from mercer.kernels.cells import Categorical, Gower
 from mercer.kernels.custom import FromFunction, Precomputed
 from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
@@ -43,6 +44,8 @@ NAMES: dict[str, type[Kernel]] = {
     "weighted_degree": WeightedDegree,
     "subsequence": Subsequence,
     "substring": Substring,
+    "categorical": Categorical,
+    "gower": Gower,
     "precomputed": Precomputed,
 }
 

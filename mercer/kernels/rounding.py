@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.kernels.base import PSD, Constant, Kernel, Normalized, Power, Product, Sum
+from mercer.kernels.cells import CellKernel
+from mercer.kernels.columns import On
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
 from mercer.kernels.text import Cosine
@@ -73,6 +75,19 @@ def _rounding(kernel: Kernel, Y: Sample) -> Rounding:
 @_rounding.register
 def _(kernel: Constant, Y: Sample) -> Rounding:
     return Rounding(1.0, 0.0)
+
+
+@_rounding.register
+def _(kernel: On, Y: Sample) -> Rounding:
+    return rounding(kernel.kernel, kernel.inside(Y))
+
+
+@_rounding.register
+def _(kernel: CellKernel, Y: Sample) -> Rounding:
+    # each column adds a value of at most 1, rounded, to a sum that is divided at the end; weights
+    # of rare categories keep κ below 1, so that what is off by units of 1 is more of κ²
+    smallest = float(kernel.diagonal_of(Y, DOUBLE).min(initial=1.0))
+    return Rounding((2.0 + Y.data.shape[1]) / smallest, 0.0) if smallest > 0 else NOT_KNOWN
 
 
 @_rounding.register

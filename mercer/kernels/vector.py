@@ -10,7 +10,8 @@ import numpy as np
 from mercer._array import largest_size
 from mercer._floats import EPS, SMALLEST, require_squares
 from mercer._sklearn import Interval
-from mercer.kernels.base import INDEFINITE, PSD, Kernel, integer_power
+from mercer.kernels.base import INDEFINITE, PSD, Kernel
+from mercer.kernels.powers import integer_power
 from mercer.kernels.sample import STATISTICS, Pair, Sample
 
 _REAL = [Interval(Real, None, None, closed="neither")]

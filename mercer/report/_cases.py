@@ -169,7 +169,8 @@ def _from_training(
 
 def _from_model(subject: Subject, first: np.ndarray, told: Sequence[str]) -> list[Case]:
     """Return what the model has kept of them: encoded columns, and no truth."""
-    if subject.pairwise:
+    on_columns = subject.kernel is not None and subject.kernel.domain == "table"
+    if subject.pairwise or on_columns:  # of a frame only the columns that are read are kept
         return []
     final, names = subject.final, subject.column_names
     if subject.encoders:

@@ -13,13 +13,19 @@ from sklearn.base import is_classifier
 from mercer._array import take
 from mercer._sklearn import _num_samples
 from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.columns import On
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
 
 SUBSAMPLE = 500  # rows from which distances and sizes are estimated
+WIDTHS, FEW_WIDTHS = (
+    range(-6, 5, 2),
+    range(-5, 4, 4),
+)  # exponents of 2, of one γ and of each of several
+MOST_WIDTHS = 3  # of more parts the combinations are too many, and each keeps its γ
 KNOWN = (
-    "gamma of a kernel with one RBF, Laplacian or Exponential part, C, lam, epsilon, nu and "
-    "n_neighbors"
+    "gamma of a kernel with one RBF, Laplacian or Exponential part, or up to three on different "
+    "columns, C, lam, epsilon, nu and n_neighbors"
 )
 
 
@@ -53,7 +59,8 @@ class Axis:
 def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str = "") -> list[Axis]:
     """Return the axes of a first grid for an estimator on these rows.
 
-    - γ times the median distance is 2⁻⁶, 2⁻⁴, …, 2⁴ (the distance that the kernel uses);
+    - γ times the median distance is 2⁻⁶, 2⁻⁴, …, 2⁴ (the distance that the kernel uses); of two or
+      three parts on different columns 2⁻⁵, 2⁻¹ and 2³ each;
     - C times the mean of k(x, x) is 10⁻¹, …, 10³; of regression 1, …, 10³ times the spread of y;
     - λ is 10⁻⁶, …, 10² times the mean of k(x, x);
     - ε is 0.02, 0.1 and 0.5 times the spread of y.
@@ -102,17 +109,30 @@ def _mean_diagonal(kernel: Kernel, sample: Sample) -> float:
 
 
 def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> Iterator[Axis]:
-    """Yield the axis of γ if the kernel has exactly one part with a γ."""
-    radial = [
-        (f"kernel__{path}__gamma" if path else "kernel__gamma", part)
-        for path, part in {"": kernel, **kernel.get_params()}.items()
-        if isinstance(part, Radial)
-    ]
-    if len(radial) == 1:
-        name, part = radial[0]
-        chosen = np.sort(rng.permutation(len(sample))[:SUBSAMPLE])
-        distance = _median_distance(part, Sample(take(sample.data, chosen)))
-        yield _powers(name, 2.0, range(-6, 5, 2), 1.0 / distance)
+    """Yield an axis of γ for each part that has one, a coarse one if several read other columns.
+
+    Parts that read the same columns are told apart by their γ alone: these are left as they are.
+    """
+    radial = list(_radial_parts(kernel, sample, "kernel"))
+    different = len({id(rows) for _, _, rows in radial}) == len(radial)
+    if not (different and 0 < len(radial) <= MOST_WIDTHS):
+        return
+    chosen = np.sort(rng.permutation(len(sample))[:SUBSAMPLE])
+    exponents = WIDTHS if len(radial) == 1 else FEW_WIDTHS
+    for path, part, rows in radial:
+        distance = _median_distance(part, Sample(take(rows.data, chosen)))
+        yield _powers(f"{path}__gamma", 2.0, exponents, 1.0 / distance)
+
+
+def _radial_parts(kernel: Kernel, rows: Sample, path: str) -> Iterator[tuple[str, Radial, Sample]]:
+    """Yield the parts with a γ, how they are reached, and the rows that each reads."""
+    if isinstance(kernel, Radial):
+        yield path, kernel, rows
+    if isinstance(kernel, On):
+        rows = kernel.bind(rows).inside(rows)
+    for name, part in kernel.get_params(deep=False).items():
+        if isinstance(part, Kernel):
+            yield from _radial_parts(part, rows, f"{path}__{name}")
 
 
 def _median_distance(kernel: Any, rows: Sample) -> float:

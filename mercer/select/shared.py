@@ -15,6 +15,7 @@ from mercer._array import allocate, format_bytes, n_threads, parse_memory, take
 from mercer._estimator import check_weights
 from mercer._sklearn import _check_method_params, _num_samples
 from mercer.kernels import Constant, Kernel, Precomputed
+from mercer.kernels.columns import without_idle_fills
 from mercer.kernels.sample import STATISTICS, Sample
 from mercer.kernels.shared import SharedStatistics
 from mercer.select.job import Cell, Fold, Job, is_kernel_parameter, with_params
@@ -86,7 +87,7 @@ class Kernels:
         weight = self.fit_params(fold).get("sample_weight")
         bound = kernel.bind(part, check_weights(weight, len(part)))
         bound.check_pair(part, part)
-        return bound
+        return without_idle_fills(bound, self.sample(kernel))
 
     def _part(self, kernel: Kernel, fold: Fold) -> Sample:
         key = kernel.domain, fold.number

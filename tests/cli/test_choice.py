@@ -15,6 +15,7 @@ from mercer.assess.metrics import METRICS
 from mercer.cli.goal import Goal
 from mercer.cli.learn import Learner
 from mercer.cli.recipes import EFFORTS
+from mercer.kernels import RBF
 
 
 @pytest.mark.parametrize(
@@ -37,17 +38,19 @@ def test_another_model_must_be_better_by_more_than_chance(task, linear, taken):
 
 
 @pytest.mark.parametrize(
-    ("effort", "open_kernel", "Z", "tried"),
+    ("kernel", "effort", "open_kernel", "Z", "tried"),
     [
-        ("standard", True, np.zeros((2, 2)), ["svm", "metric", "logistic"]),
-        ("quick", True, np.zeros((2, 2)), ["svm", "logistic"]),
-        ("standard", False, np.zeros((2, 2)), ["svm", "logistic"]),  # who gives a kernel wants it
-        ("standard", True, sp.csr_array((2, 2)), ["svm", "logistic"]),  # no dense columns
+        (RBF(), "standard", True, np.zeros((2, 2)), ["svm", "metric", "logistic"]),
+        (RBF(), "quick", True, np.zeros((2, 2)), ["svm", "logistic"]),
+        (RBF(), "standard", False, np.zeros((2, 2)), ["svm", "logistic"]),  # who gives one wants it
+        (RBF(), "standard", True, sp.csr_array((2, 2)), ["svm", "logistic"]),  # no dense columns
+        (RBF().on("age"), "standard", False, np.zeros((2, 2)), ["svm"]),  # it alone reads columns
     ],
 )
-def test_which_models_are_tried(effort, open_kernel, Z, tried):
+def test_which_models_are_tried(kernel, effort, open_kernel, Z, tried):
     learner = object.__new__(Learner)
     learner.effort = EFFORTS[effort]
     learner.problem, learner.open_kernel = SimpleNamespace(task="classify"), open_kernel
+    learner.kernel = kernel
     assert learner._names("auto", Z) == tried
     assert learner._names("metric", Z) == ["metric"]

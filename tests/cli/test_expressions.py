@@ -9,7 +9,11 @@ import pytest
 from mercer.cli.errors import CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.options import seconds
-from mercer.kernels import RBF, Linear, Polynomial
+from mercer.kernels import RBF, Categorical, Gower, Linear, Polynomial
+
+
+def _mixed():
+    return 2 * (RBF() + Linear()).on([0, 3]) * Gower().on("category")
 
 
 @pytest.mark.parametrize(
@@ -20,6 +24,11 @@ from mercer.kernels import RBF, Linear, Polynomial
         ("0.5*rbf(gamma='scale') + linear", 0.5 * RBF(gamma="scale") + Linear()),
         ("poly(degree=3) * rbf ** 2", Polynomial(degree=3) * RBF() ** 2),
         ("rbf ** (1 + 2 ** 1)", RBF() ** 3),
+        (
+            "rbf(gamma=0.5).on(age,hours) + categorical.on('marital status')",
+            RBF(gamma=0.5).on(["age", "hours"]) + Categorical().on("marital status"),
+        ),
+        ("2 * (rbf + linear).on(0, 3) * gower.on(category)", _mixed()),
         ("rbf" + " + rbf" * 60, sum((RBF() for _ in range(60)), RBF())),
     ],
 )
@@ -40,6 +49,15 @@ def test_an_expression_is_its_kernel(text, kernel):
         ("rbf(sigma=1)", "sigma"),
         ("rbf(0.5)", "cannot read"),
         ("precomputed", "there is no"),
+        ("rbf.on()", "cannot read"),
+        ("rbf.on", "cannot read"),
+        ("rbf.on(age, fill=open('x'))", "cannot read"),
+        ("rbf.on(age.x)", "is not a column"),
+        ("rbf.on(open('x'))", "is not a column"),
+        ("rbf.on(*age)", "is not a column"),
+        ("rbf.on(1.5)", "is not a column"),
+        ("2.0.on(age)", "only a kernel can be on columns"),
+        ("rbf.normalized()", "cannot read"),
         ("9**9**9*rbf", "exponents up to 1,000"),
         ("rbf**9999", "exponents up to 1,000"),
         ("rbf**(9**9**9)", "exponents up to 1,000"),

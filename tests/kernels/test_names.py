@@ -10,11 +10,13 @@ from mercer.kernels import (
     DTW,
     RBF,
     Anova,
+    Categorical,
     ChiSquared,
     Cosine,
     Exponential,
     FromFunction,
     GlobalAlignment,
+    Gower,
     Intersection,
     Laplacian,
     Linear,
@@ -62,6 +64,8 @@ WANTED = {
     "weighted_degree": WeightedDegree(),
     "subsequence": Subsequence(),
     "substring": Substring(),
+    "categorical": Categorical(),
+    "gower": Gower(),
     "precomputed": Precomputed(),
 }
 

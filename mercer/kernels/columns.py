@@ -1,0 +1,259 @@
+"""A kernel on some columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._array import as_table
+from mercer.kernels.base import Kernel, Power, Product, Sum
+from mercer.kernels.custom import Precomputed
+from mercer.kernels.frames import (
+    ALL,
+    Columns,
+    Name,
+    as_columns,
+    chosen_names,
+    is_missing,
+    numbers_of,
+)
+from mercer.kernels.sample import Pair, Sample
+from mercer.kernels.tiles import working_dtype
+
+
+class On(Kernel):
+    """A kernel that reads some columns of a table, written ``k.on(columns)``.
+
+    Frames of pandas and polars need no transformer: each part of a kernel reads its own columns,
+    which new rows may have in any order. Columns of arrays are numbered from 0. Kernels on numbers
+    get a table of the columns, `Categorical`, `Ordinal` and `Gower` their cells, and kernels on
+    objects the cells of one column (rows of cells, if there are several).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    columns : str, int, list, slice or callable
+        A name, a position, a list of these, a slice of positions or of names (its end included),
+        ``"number"`` or ``"category"`` for all columns of numbers or all others, or a function that
+        returns the names of a frame's columns, such as scikit-learn's ``make_column_selector``.
+    fill : float, list or object, default=None
+        What stands for a missing cell. For kernels on numbers a number, or one for each column;
+        None is the median of the column in the training rows, which stays within what the kernel
+        has seen and is not moved by single large values. For kernels on objects an object; None
+        makes a missing cell an error. `Categorical`, `Ordinal` and `Gower` have rules of their own.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mercer.kernels import RBF, Categorical
+    >>> people = pd.DataFrame({"age": [20.0, 22.0], "job": ["baker", "smith"]})
+    >>> k = RBF(gamma=0.25).on("age") + 0.5 * Categorical().on("job")
+    >>> k(people).round(3)
+    array([[1.5  , 0.368],
+           [0.368, 1.5  ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"kernel": [Kernel]}
+
+    def __init__(self, kernel: Kernel, columns: Any, fill: Any = None):
+        self.kernel = kernel
+        self.columns = columns
+        self.fill = fill
+
+    # ------------------------------------------------------------ what the inner kernel says
+    def parts(self) -> tuple[Kernel, ...]:
+        return ()  # the inner kernel reads other rows than this one
+
+    @property
+    def definiteness(self) -> str:
+        return self.kernel.definiteness
+
+    @property
+    def symmetric(self) -> bool:
+        return self.kernel.symmetric
+
+    @property
+    def domain(self) -> str:
+        return "table"
+
+    @property
+    def releases_gil(self) -> bool:
+        return self.kernel.releases_gil
+
+    def check(self) -> None:
+        """Raise if a parameter is out of its range."""
+        super().check()
+        if any(isinstance(leaf, Precomputed) for leaf in self.kernel.leaves()):
+            raise TypeError("a precomputed matrix has no columns that a kernel could be on")
+        if self.fill is not None and self.kernel.domain == "table":
+            raise ValueError(
+                f"fill must be None for {self.kernel!r}, which has its own rule for missing cells; "
+                f"got {self.fill!r}"
+            )
+
+    # ------------------------------------------------------------ what it is bound to
+    def bind(self, X: Any, weights: np.ndarray | None = None) -> On:
+        self.check()
+        sample = self.sample(X)
+        table = _table(sample.data)
+        names = chosen_names(self.columns, table)
+        if not names:
+            raise ValueError(f"columns={self.columns!r} chooses none of the columns")
+        as_given = isinstance(self.columns, str) and names == (self.columns,)
+        columns = self.columns if as_given else list(names)
+        concrete = On(self.kernel, columns, self._bound_fill(table, names, weights))
+        inner = self.kernel.bind(concrete.inside(sample), weights)
+        if isinstance(inner, On) and not isinstance(self.kernel, On):
+            inner = inner.kernel  # which has named the columns that it got: they are named here
+        concrete.kernel = inner
+        return concrete
+
+    def _bound_fill(self, table: Any, names: Sequence[Name], weights: Any) -> Any:
+        if self.kernel.domain != "vectors":
+            return self.fill
+        if self.fill is None:
+            return (
+                None if sp.issparse(table) else _medians(numbers_of(table, names), names, weights)
+            )
+        numbers = np.atleast_1d(np.asarray(self.fill))
+        if numbers.dtype.kind not in "biuf" or numbers.shape not in ((1,), (len(names),)):
+            raise ValueError(
+                f"fill must be a number, or {len(names)} of them, one for each column; "
+                f"got {self.fill!r}"
+            )
+        return [float(number) for number in np.broadcast_to(numbers, len(names))]
+
+    # ------------------------------------------------------------ rows of the inner kernel
+    def inside(self, X: Sample) -> Sample:
+        """Return the rows that the inner kernel reads, taken out once for the whole sample."""
+        return X.derive(self._key, self._rows)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return "on", self.kernel.domain, repr(self.columns), repr(self.fill)
+
+    def _rows(self, data: Any) -> Any:
+        table = _table(data)
+        names = chosen_names(self.columns, table)
+        if sp.issparse(table):
+            return table[:, list(names)]
+        if self.kernel.domain == "vectors":
+            return self._numbers(table, names)
+        if self.kernel.domain == "table":
+            return table.only(names)
+        return self._cells(table, names)
+
+    def _has_missing(self, data: Any) -> bool:
+        table = _table(data)
+        return bool(np.isnan(numbers_of(table, chosen_names(self.columns, table))).any())
+
+    def _numbers(self, table: Columns, names: Sequence[Name]) -> np.ndarray:
+        rows = numbers_of(table, names)
+        missing = np.isnan(rows)
+        if missing.any() and self.fill is not None:
+            rows[missing] = np.broadcast_to(np.asarray(self.fill), rows.shape)[missing]
+        return as_table(rows, listed_columns(names), type(self.kernel).__name__)
+
+    def _cells(self, table: Columns, names: Sequence[Name]) -> Any:
+        columns = [self._filled(table.column(name), name) for name in names]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+    def _filled(self, cells: np.ndarray, name: Name) -> np.ndarray:
+        missing = is_missing(cells)
+        if not missing.any():
+            return cells
+        if self.fill is None:
+            raise ValueError(
+                f"column {name!r} has {int(missing.sum())} missing cells, and "
+                f"{type(self.kernel).__name__} has no rule for these: say what stands for them, "
+                f"as in .on({name!r}, fill='')"
+            )
+        cells = cells.copy()
+        cells[missing] = self.fill
+        return cells
+
+    # ------------------------------------------------------------ values
+    def check_pair(self, X: Sample, Y: Sample) -> None:
+        if X.is_sparse != Y.is_sparse:
+            raise TypeError("X and Y must both be sparse if one of them is")
+        if self.kernel.domain != "vectors":  # these have the same columns, and may be to be filled
+            self.kernel.check_pair(self.inside(X), self.inside(Y))
+
+    def check_training(self, X: Sample) -> None:
+        bound = self.bind(X)
+        bound.kernel.check_training(bound.inside(X))
+
+    def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        inside = pair.derive(self._key, self._rows)
+        work = working_dtype(self.kernel, inside.X, inside.Y, out.dtype)
+        if work == pair.dtype:
+            self.kernel._fill(inside, out)
+            return
+        values = np.empty(out.shape, work)  # float32 has no room for the squares of these rows
+        self.kernel._fill(Pair(inside.X, inside.Y, inside.uses, work), values)
+        out[...] = values
+
+    def _diagonal(self, X: Sample) -> np.ndarray:
+        return self.kernel._diagonal(self.inside(X))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = repr(self.kernel)
+        text = f"({text})" if isinstance(self.kernel, (Sum, Product, Power)) else text
+        fill = "" if self.fill is None else f", fill={self.fill!r}"
+        return f"{text}.on({self.columns!r}{fill})"
+
+
+Kernel._on = On
+
+
+def _table(data: Any) -> Any:
+    """Return rows as columns: an expression with kernels on all columns has them as an array."""
+    return data if sp.issparse(data) else as_columns(data, "X")
+
+
+def listed_columns(names: Sequence[Name]) -> str:
+    """Return "column 'age'" or "columns ['age', 'hours']"."""
+    return f"column {names[0]!r}" if len(names) == 1 else f"columns {list(names)!r}"
+
+
+def _medians(rows: np.ndarray, names: Sequence[Name], weights: np.ndarray | None) -> list[float]:
+    """Return the median of each column over its present cells, a row as often as it weighs."""
+    weight = np.ones(len(rows)) if weights is None else weights
+    return [_median(rows[:, j], name, weight) for j, name in enumerate(names)]
+
+
+def _median(values: np.ndarray, name: Name, weight: np.ndarray) -> float:
+    counts = ~np.isnan(values) & (weight > 0)
+    if not counts.any():
+        raise ValueError(f"column {name!r} has no number in the training rows: leave it out")
+    order = np.argsort(values[counts], kind="stable")
+    values, total = values[counts][order], np.cumsum(weight[counts][order])
+    low, high = (np.searchsorted(total, 0.5 * total[-1], side=side) for side in ("left", "right"))
+    return float(0.5 * values[low] + 0.5 * values[min(high, len(values) - 1)])
+
+
+def only_columns_read(kernel: Kernel, X: Sample) -> Sample:
+    """Return a sample with those columns alone that a bound kernel reads, as a copy."""
+    if not isinstance(X.data, Columns):
+        return X
+    read = [getattr(leaf, "columns", ALL) for leaf in kernel.leaves() if leaf.domain == "table"]
+    names = [name for columns in read for name in chosen_names(columns, X.data)]
+    return Sample(X.data.only(dict.fromkeys(names)))
+
+
+def without_idle_fills(kernel: Kernel, X: Sample) -> Kernel:
+    """Return a bound kernel that says no more of missing cells than these rows need.
+
+    Bound to other rows, whose medians differ, it is then the same kernel if no cell is missing.
+    """
+    if isinstance(kernel, On):
+        idle = kernel.kernel.domain == "vectors" and not sp.issparse(X.data)
+        complete = idle and not X.summary(("incomplete", *kernel._key), kernel._has_missing)
+        return On(kernel.kernel, kernel.columns, None if complete else kernel.fill)
+    params = kernel.get_params(deep=False)
+    parts = {n: without_idle_fills(p, X) for n, p in params.items() if isinstance(p, Kernel)}
+    return type(kernel)(**{**params, **parts}) if parts else kernel
