@@ -88,13 +88,15 @@ def test_a_function_becomes_a_kernel():
     assert as_kernel(min) == FromFunction(min)
 
 
+SERIES = ("dtw", "global_alignment")
 TEXTS = [word + " and more" for word in WORDS + WORDS[:5]]
 
 
 @pytest.mark.parametrize("name", sorted(set(WANTED) - {"precomputed"}))
 @pytest.mark.filterwarnings("ignore:KernelPCA.*(Sigmoid|DTW):UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
-    X = abs(table(12, 2)) if as_kernel(name).domain == "vectors" else TEXTS
+    numbers = as_kernel(name).domain == "vectors" or name in SERIES
+    X = abs(table(12, 2)) if numbers else TEXTS
     gram(name, X)
     KernelPCA(kernel=name, n_components=1).fit(X)
     if as_kernel(name).definiteness == "psd":

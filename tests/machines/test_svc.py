@@ -297,5 +297,5 @@ def test_a_pair_that_was_never_solved_leaves_the_whole_unproved(monkeypatch):
         model = SVC().fit(table(60, 2), np.arange(60) % 3)
     first, *others = (problem["value"] for problem in model.certificate_.problems)
     assert first <= model.tol
-    assert np.isnan(others).all()
+    assert min(others) > model.tol  # the gap of β = 0, for which nothing had to be solved
     assert not model.certificate_.ok

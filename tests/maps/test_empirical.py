@@ -134,4 +134,4 @@ def test_a_kernel_of_zeros_has_no_components():
 def test_bad_parameters():
     refuses(lambda: EmpiricalMap(n_components=0).fit(X), ValueError, "'n_components' parameter")
     refuses(lambda: KernelPCAMap(n_components=0).fit(X), ValueError, "'n_components' parameter")
-    refuses(lambda: EmpiricalMap("cosine").fit(X), ValueError, "kernel must be one of")
+    refuses(lambda: EmpiricalMap("cosin").fit(X), ValueError, "kernel must be one of")

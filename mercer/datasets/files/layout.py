@@ -148,6 +148,9 @@ def _rows(sample: str, separator: str, quoting: Quoting) -> list[list[str]]:
     return found
 
 
+LONGEST_FIELD = 131_072  # characters
+
+
 class Record(NamedTuple):
     """The fields of a record, and the line on which it ends."""
 
@@ -163,6 +166,9 @@ def records(lines: Iterable[str], separator: str, quoting: Quoting) -> Iterator[
     rows = csv.reader(lines, delimiter=separator, **options)
     try:
         for row in rows:
+            # the limit of Python's reader belongs to the process, and others may have raised it
+            if max(map(len, row), default=0) > LONGEST_FIELD:
+                raise csv.Error(f"field larger than field limit ({LONGEST_FIELD})")
             yield Record(row, rows.line_num)
     except csv.Error as error:
         raise DataError(f"line {rows.line_num} cannot be read ({error})") from None
