@@ -208,8 +208,7 @@ class Learner:
         estimator = recipe.estimator(
             self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
         )
-        estimator = self.goal.prepared(estimator)
-        grid = self._narrowed(estimator, recipe.grid, Z, seconds)
+        estimator = self._narrowed(self.goal.prepared(estimator), Z, seconds)
         how: dict[str, Any] = {
             "scoring": self.goal.scoring,
             "strategy": plan.staged,
@@ -221,20 +220,19 @@ class Learner:
         }
         splitter = self.problem.splitter(self.seed)
         how |= {} if splitter is None else {"cv": splitter}
-        if grid is None:
+        if recipe.grid is None:
             return tune(estimator, Z, self.problem.y, groups=self.problem.groups, **how)
-        search = KernelSearchCV(estimator, grid, **how)
+        search = KernelSearchCV(estimator, dict(recipe.grid), **how)
         return search.fit(Z, self.problem.y, groups=self.problem.groups)
 
-    def _narrowed(self, estimator: Any, grid: Any, Z: Any, seconds: float | None) -> Any:
-        """Return a grid; what an estimator searches itself is searched once for all our folds."""
-        if grid is None or not hasattr(estimator, "candidate_params"):
-            return None if grid is None else dict(grid)
+    def _narrowed(self, estimator: Any, Z: Any, seconds: float | None) -> Any:
+        """Return an estimator whose own search is done, once for all folds of ours."""
+        if not hasattr(estimator, "chosen_params"):
+            return estimator
         rows = self._sample(self.effort.first_rows)
         limit = None if seconds is None else NARROW_SHARE * seconds
         first = clone(estimator).set_params(time_limit=limit, search_rows=NARROW_ROWS)
-        found = first.fit(Z[rows], self.problem.y[rows]).candidate_params()
-        return [{**grid, **{name: [v] for name, v in params.items()}} for params in found]
+        return estimator.set_params(**first.fit(Z[rows], self.problem.y[rows]).chosen_params())
 
     def _was_cut(self, what: str) -> None:
         """Say what the time limit has ended, and what to do about it."""
