@@ -30,7 +30,6 @@ from mercer.select.rounds import sample_rows
 
 TUNING_SHARE = 0.5  # of a time limit for all searches
 FIT_SHARE = 0.55  # of what is left after them for the last fit
-NARROW_ROWS = 1000  # on which it searches
 NARROW_SHARE = 0.3  # of the time of a search for what an estimator searches itself
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
 GROWTH = {"metric": 3.0, "cube": 3.0, "square": 2.2, "line": 1.0}
@@ -231,7 +230,7 @@ class Learner:
             return estimator
         rows = self._sample(self.effort.first_rows)
         limit = None if seconds is None else NARROW_SHARE * seconds
-        first = clone(estimator).set_params(time_limit=limit, search_rows=NARROW_ROWS)
+        first = clone(estimator).set_params(time_limit=limit)
         return estimator.set_params(**first.fit(Z[rows], self.problem.y[rows]).chosen_params())
 
     def _was_cut(self, what: str) -> None:
