@@ -30,7 +30,7 @@ from mercer.select.rounds import sample_rows
 
 TUNING_SHARE = 0.5  # of a time limit for all searches
 FIT_SHARE = 0.55  # of what is left after them for the last fit
-NARROW_SHARE = 0.3  # of the time of a search for what an estimator searches itself
+NARROW_SHARE = 0.5  # of the time of a search for what an estimator searches itself
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
 GROWTH = {"metric": 3.0, "cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""
@@ -207,7 +207,8 @@ class Learner:
         estimator = recipe.estimator(
             self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
         )
-        estimator = self._narrowed(self.goal.prepared(estimator), Z, seconds)
+        estimator = self.goal.prepared(estimator)
+        grid = self._narrowed(estimator, recipe.grid, Z, seconds)
         how: dict[str, Any] = {
             "scoring": self.goal.scoring,
             "strategy": plan.staged,
@@ -219,19 +220,20 @@ class Learner:
         }
         splitter = self.problem.splitter(self.seed)
         how |= {} if splitter is None else {"cv": splitter}
-        if recipe.grid is None:
+        if grid is None:
             return tune(estimator, Z, self.problem.y, groups=self.problem.groups, **how)
-        search = KernelSearchCV(estimator, dict(recipe.grid), **how)
+        search = KernelSearchCV(estimator, grid, **how)
         return search.fit(Z, self.problem.y, groups=self.problem.groups)
 
-    def _narrowed(self, estimator: Any, Z: Any, seconds: float | None) -> Any:
-        """Return an estimator whose own search is done, once for all folds of ours."""
-        if not hasattr(estimator, "chosen_params"):
-            return estimator
+    def _narrowed(self, estimator: Any, grid: Any, Z: Any, seconds: float | None) -> Any:
+        """Return a grid; what an estimator searches itself is searched once for all our folds."""
+        if grid is None or not hasattr(estimator, "candidate_params"):
+            return None if grid is None else dict(grid)
         rows = self._sample(self.effort.first_rows)
         limit = None if seconds is None else NARROW_SHARE * seconds
         first = clone(estimator).set_params(time_limit=limit)
-        return estimator.set_params(**first.fit(Z[rows], self.problem.y[rows]).chosen_params())
+        found = first.fit(Z[rows], self.problem.y[rows]).candidate_params()
+        return [{**grid, **{name: [v] for name, v in params.items()}} for params in found]
 
     def _was_cut(self, what: str) -> None:
         """Say what the time limit has ended, and what to do about it."""

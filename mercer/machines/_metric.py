@@ -181,8 +181,20 @@ class MetricEstimator(RidgeEstimator):
 
         The kernel with its exponent, and the kind of metric; width, weights and λ are found again.
         """
-        params = self.kernel_.get_params(deep=False) | {"metric": None, "gamma": "scale"}
-        return {"kernel": type(self.kernel_)(**params), "metric": self.chosen_["metric"]}
+        return self._params_of(self.chosen_)
+
+    def candidate_params(self) -> list[dict[str, Any]]:
+        """Return the same for the best ways of each kernel, with a metric and without one."""
+        best: dict[tuple[str, bool], dict[str, Any]] = {}
+        for told in sorted(self.rounds_, key=lambda told: told["error"]):
+            best.setdefault((told["kernel"], told["metric"] == NONE), told)
+        return [self._params_of(told) for told in best.values()] or [self.chosen_params()]
+
+    def _params_of(self, told: dict[str, Any]) -> dict[str, Any]:
+        kernel = next(k for k in self._candidates() if type(k).__name__ == told["kernel"])
+        exponent = {} if told["exponent"] is None else {"exponent": told["exponent"]}
+        params = kernel.get_params(deep=False) | exponent
+        return {"kernel": type(kernel)(**params), "metric": told["metric"]}
 
     # ------------------------------------------------------------ the last fit
     def _solve(self, K: Gram, Y: np.ndarray, weight: np.ndarray) -> Solution:
