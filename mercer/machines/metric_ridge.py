@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from mercer._sklearn import StrOptions
-from mercer._state import Attribute, Floats, Labels, per_class
-from mercer.machines._margin import against_rest, labels_of, weighted_classes
+from mercer._state import Attribute, Floats, per_class
 from mercer.machines._metric import MetricEstimator
 from mercer.machines._pairs import agree, fit_slopes, sigmoid
+from mercer.machines.ridge import OfClasses, OfNumbers
 from mercer.solvers.ridge_loo import LooSolution
 
 
-class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
+class MetricRidge(MetricEstimator, OfNumbers):
     """Kernel ridge regression under a metric that is learned from the function's own gradients.
 
     Fit, take the gradients of the function at the rows, let their mean outer product be the metric
@@ -80,8 +79,6 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
     (0, True)
     """
 
-    _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
-
     def __init__(
         self,
         kernel: Any = "exponential",
@@ -109,15 +106,8 @@ class MetricRidge(MultiOutputMixin, RegressorMixin, MetricEstimator):
         self.time_limit = time_limit
         self.memory = memory
 
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        return y.astype(np.float64).reshape(len(y), -1), weight, y.ndim == 1
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        return self._values(X)
-
-
-class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
+class MetricRidgeClassifier(MetricEstimator, OfClasses):
     """Classification by ridge regression on targets ±1 under a learned metric.
 
     Parameters
@@ -151,7 +141,6 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "classes_": Labels("classes"),
         "slopes_": Floats(per_class, 2),
     }
 
@@ -189,28 +178,11 @@ class MetricRidgeClassifier(ClassifierMixin, MetricEstimator):
         self.time_limit = time_limit
         self.memory = memory
 
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
-        Y = np.column_stack([sign for sign, _ in against_rest(self.classes_, codes)])
-        return Y, weight, len(self.classes_) == 2
-
     def _keep_left_out(self, found: LooSolution, Y: np.ndarray, weight: np.ndarray) -> None:
         values, share = Y - found.left_out, weight / weight.max()
         self.slopes_ = np.array(
             [fit_slopes(v, sign, share) for v, sign in zip(values.T, Y.T, strict=True)]
         )
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        return self._labels(self._values(X))
-
-    def _labels(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels that decision values stand for."""
-        return labels_of(values, self.classes_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities, shape (m, n_classes); their argmax is ``predict``."""

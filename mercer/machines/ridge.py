@@ -191,7 +191,47 @@ class RidgeEstimator(KernelExpansion):
         return self._centres(), self.dual_coef_.reshape(len(self.dual_coef_), -1)
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
+class OfNumbers(MultiOutputMixin, RegressorMixin, RidgeEstimator):
+    """Ridge regression of numbers, one target or several."""
+
+    _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        return y.astype(np.float64).reshape(len(y), -1), weight, y.ndim == 1
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f(x) + b for new rows."""
+        return self._values(X)
+
+
+class OfClasses(ClassifierMixin, RidgeEstimator):
+    """Ridge regression on targets ±1, each class against the rest."""
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+    }
+
+    class_weight: Any
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
+        Y = np.column_stack([sign for sign, _ in against_rest(self.classes_, codes)])
+        return Y, weight, len(self.classes_) == 2
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
+        return labels_of(values, self.classes_)
+
+
+class KernelRidge(OfNumbers):
     """Kernel ridge regression: min over f and b of Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + λ‖f‖².
 
     f(x) = Σᵢ αᵢ k(x, xᵢ), with (K + λW⁻¹)α + b = y and Σα = 0. A matrix that does not fit into the
@@ -253,8 +293,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
     0.001
     """
 
-    _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
-
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -272,15 +310,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         self.random_state = random_state
         self.memory = memory
 
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        return y.astype(np.float64).reshape(len(y), -1), weight, y.ndim == 1
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        return self._values(X)
-
-
-class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
+class KernelRidgeClassifier(OfClasses):
     """Classification by kernel ridge regression on targets ±1, each class against the rest.
 
     For each class the fit is min over f and b of Σᵢ wᵢ(±1 − f(xᵢ) − b)² + λ‖f‖²; the largest
@@ -309,10 +340,6 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
     array(['yes'], dtype='<U3')
     """
 
-    fitted_state: ClassVar[dict[str, Attribute]] = {
-        "classes_": Labels("classes"),
-    }
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RidgeEstimator._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -336,20 +363,3 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeEstimator):
         self.random_state = random_state
         self.class_weight = class_weight
         self.memory = memory
-
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
-        Y = np.column_stack([sign for sign, _ in against_rest(self.classes_, codes)])
-        return Y, weight, len(self.classes_) == 2
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        return self._labels(self._values(X))
-
-    def _labels(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels that decision values stand for."""
-        return labels_of(values, self.classes_)
