@@ -25,9 +25,9 @@ from mercer.machines._metric_search import (
     POWERS,
     Family,
     Part,
-    Recipe,
     Search,
     Trial,
+    Way,
     fit_loo,
     next_metric,
 )
@@ -119,7 +119,7 @@ class MetricEstimator(RidgeEstimator):
             )
         return kernel
 
-    def _recipes(self, kernel: Radial, n_columns: int) -> list[Recipe]:
+    def _ways(self, kernel: Radial, n_columns: int) -> list[Way]:
         """Return the ways to try: the metric that was asked for, or all that the kernel takes."""
         matrix_fits = kernel.p == 2.0 and n_columns <= FULL_UP_TO
         if self.metric == FULL and not matrix_fits:
@@ -131,7 +131,7 @@ class MetricEstimator(RidgeEstimator):
             return []  # one column has nothing to be weighed against
         kinds = [DIAGONAL, FULL] if self.metric == "auto" else [self.metric]
         return [
-            Recipe(kind, power)
+            Way(kind, power)
             for kind in kinds
             for power in POWERS[kind]
             if kind == DIAGONAL or matrix_fits
@@ -161,17 +161,17 @@ class MetricEstimator(RidgeEstimator):
 
     def _search(self, kernel: Radial, part: Part, limits: Limits) -> Search:
         family = Family.of(kernel, isinstance(self.kernel, str))
-        recipes = self._recipes(kernel, part.rows.data.shape[1])
-        return Search(family, part, recipes, self.rounds, limits)
+        ways = self._ways(kernel, part.rows.data.shape[1])
+        return Search(family, part, ways, self.rounds, limits)
 
     def _followed(self, search: Search, best: Trial, some: Part) -> np.ndarray | None:
         """Return the metric after the chosen rounds, on all rows that it is learned from."""
         metric = None
-        for lam in search.lams.get(best.recipe, [])[: best.rounds]:
+        for lam in search.lams.get(best.way, [])[: best.rounds]:
             kernel = search.family.bound(some.rows, metric, best.shape)
             K = gram(kernel, some.rows, purpose="direct", memory=parse_memory(self.memory) // 2)
             found = solve_ridge(K, some.Y, lam / some.weight)
-            metric = next_metric(kernel, some, found.value, best.recipe)
+            metric = next_metric(kernel, some, found.value, best.way)
             if metric is None:
                 break
         return metric

@@ -39,19 +39,12 @@ class Shape(NamedTuple):
     width: float
     exponent: float | None
 
-    def __str__(self) -> str:
-        exponent = "" if self.exponent is None else f", exponent {self.exponent:g}"
-        return f"width {self.width:g}{exponent}"
 
-
-class Recipe(NamedTuple):
+class Way(NamedTuple):
     """How a metric is made from gradients: weights or a matrix, and which power of them."""
 
     kind: str
     power: float = 1.0
-
-    def __str__(self) -> str:
-        return self.kind if self.kind == NONE else f"{self.kind}, power {self.power:g}"
 
 
 class Part(NamedTuple):
@@ -114,7 +107,7 @@ class Family:
         return float(np.median(values[values > 0])) if (values > 0).any() else 1.0
 
 
-def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, recipe: Recipe) -> np.ndarray | None:
+def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, way: Way) -> np.ndarray | None:
     """Return the metric that the gradients of a fit say; None if there is no gradient at all.
 
     The mean outer product of the gradients, M = E[∇f ∇fᵀ], to a power; its diagonal for weights. Of
@@ -122,11 +115,11 @@ def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, recipe: Recipe) -
     """
     gradients = gradient_of(kernel, part.rows, part.rows, alpha)  # (n, d, t)
     share = part.weight / part.weight.sum()
-    if recipe.kind == DIAGONAL:
+    if way.kind == DIAGONAL:
         squares = np.einsum("idt,idt,i->d", gradients, gradients, share)
         if not squares.max(initial=0.0) > 0:
             return None
-        return (squares / squares.max()) ** (recipe.power * kernel.p / 2.0)
+        return (squares / squares.max()) ** (way.power * kernel.p / 2.0)
     rooted = (gradients * np.sqrt(share)[:, None, None]).transpose(0, 2, 1)
     rooted = rooted.reshape(-1, rooted.shape[2])
     M = rooted.T @ rooted
@@ -135,7 +128,7 @@ def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, recipe: Recipe) -
     values, vectors = np.linalg.eigh(M)
     values = np.maximum(values / values[-1], 0.0)
     values[values < EPS * len(values)] = 0.0
-    return (vectors * values**recipe.power) @ vectors.T
+    return (vectors * values**way.power) @ vectors.T
 
 
 def fit_loo(kernel: Radial, part: Part, lams: np.ndarray | None = None) -> LooSolution:
@@ -148,7 +141,7 @@ class Trial(NamedTuple):
     """One way to a metric: after how many rounds, in which shape, and how it was judged."""
 
     kernel: str
-    recipe: Recipe
+    way: Way
     rounds: int
     shape: Shape
     errors: np.ndarray
@@ -166,8 +159,8 @@ class Trial(NamedTuple):
         """Return it in plain values."""
         return {
             "kernel": self.kernel,
-            "metric": self.recipe.kind,
-            "power": self.recipe.power,
+            "metric": self.way.kind,
+            "power": self.way.power,
             "rounds": self.rounds,
             "width": self.shape.width,
             "exponent": self.shape.exponent,
@@ -213,7 +206,7 @@ class Search:
         The kernel.
     part : Part
         The rows, in random order.
-    recipes : list of Recipe
+    ways : list of Way
         The ways to try.
     rounds : int
         The largest number of rounds.
@@ -223,12 +216,12 @@ class Search:
 
     family: Family
     part: Part
-    recipes: list[Recipe]
+    ways: list[Way]
     rounds: int
     limits: Limits
     trials: list[Trial] = field(default_factory=list)
-    lams: dict[Recipe, np.ndarray] = field(default_factory=dict)
-    """λ of the fit before each round, the geometric mean over the folds, for each recipe."""
+    lams: dict[Way, np.ndarray] = field(default_factory=dict)
+    """λ of the fit before each round, the geometric mean over the folds, for each way."""
 
     cut: bool = False
     """Whether the limits left something untried."""
@@ -236,17 +229,17 @@ class Search:
     def run(self) -> Trial:
         """Return the best way."""
         shape, error = self._best_shape()
-        plain = Trial(self.family.name, Recipe(NONE), 0, shape, np.array([error]), 1.0)
-        if not self.recipes or len(self.part.Y) < FEWEST:
+        plain = Trial(self.family.name, Way(NONE), 0, shape, np.array([error]), 1.0)
+        if not self.ways or len(self.part.Y) < FEWEST:
             return plain
         found = self._follow(shape)
         if not found:
             return plain
-        [plain] = self._keep(Recipe(NONE), shape, [path[:1] for path in next(iter(found.values()))])
-        for recipe, paths in found.items():
-            self._keep(recipe, shape, paths)
+        [plain] = self._keep(Way(NONE), shape, [path[:1] for path in next(iter(found.values()))])
+        for way, paths in found.items():
+            self._keep(way, shape, paths)
         best = min(self.trials, key=lambda trial: trial.error)
-        return self._refined(best, found[best.recipe]) if best.beats(plain) else plain
+        return self._refined(best, found[best.way]) if best.beats(plain) else plain
 
     @property
     def folds(self) -> list[Fold]:
@@ -272,25 +265,25 @@ class Search:
         self.cut = bool(np.isinf(errors).any())
         return self.family.shapes[int(errors.argmin())], float(errors.min())
 
-    def _follow(self, shape: Shape) -> dict[Recipe, list[list[Step]]]:
-        """Return what each recipe learns on each fold, round by round; only what was finished."""
+    def _follow(self, shape: Shape) -> dict[Way, list[list[Step]]]:
+        """Return what each way learns on each fold, round by round; only what was finished."""
         folds = self.folds
-        jobs = [(recipe, number) for recipe in self.recipes for number in range(FOLDS)]
-        paths: dict[tuple[Recipe, int], list[Step]] = {}
+        jobs = [(way, number) for way in self.ways for number in range(FOLDS)]
+        paths: dict[tuple[Way, int], list[Step]] = {}
 
-        def follow(job: tuple[Recipe, int], worker: int) -> None:
+        def follow(job: tuple[Way, int], worker: int) -> None:
             if not self.limits.stopped():
                 paths[job] = list(self._path(job[0], folds[job[1]], shape))
 
         run_tiles(follow, jobs, n_threads(), self.limits.interrupt)
         self.cut = self.cut or len(paths) < len(jobs)
         return {
-            recipe: [paths[recipe, number] for number in range(FOLDS)]
-            for recipe in self.recipes
-            if all((recipe, number) in paths for number in range(FOLDS))
+            way: [paths[way, number] for number in range(FOLDS)]
+            for way in self.ways
+            if all((way, number) in paths for number in range(FOLDS))
         }
 
-    def _path(self, recipe: Recipe, fold: Fold, shape: Shape) -> Iterator[Step]:
+    def _path(self, way: Way, fold: Fold, shape: Shape) -> Iterator[Step]:
         """Yield the steps of one fold: the plain kernel first."""
         metric = None
         for number in range(self.rounds + 1):
@@ -299,21 +292,20 @@ class Search:
             yield step
             if number == self.rounds or self.limits.stopped():
                 return
-            metric = next_metric(kernel, fold.learn, found.value, recipe)
+            metric = next_metric(kernel, fold.learn, found.value, way)
             if metric is None:
                 return
 
-    def _keep(self, recipe: Recipe, shape: Shape, paths: list[list[Step]]) -> list[Trial]:
-        """Keep and return a trial for each round of a recipe."""
+    def _keep(self, way: Way, shape: Shape, paths: list[list[Step]]) -> list[Trial]:
+        """Keep and return a trial for each round of a way."""
         length = min(len(path) for path in paths)
         sizes = np.array([[step.lam for step in path[:length]] for path in paths])
-        self.lams[recipe] = np.exp(np.log(np.maximum(sizes, 1e-300)).mean(axis=0))
+        self.lams[way] = np.exp(np.log(np.maximum(sizes, 1e-300)).mean(axis=0))
         name, weight = self.family.name, float(self.part.weight.sum())
-        rounds = range(length) if recipe.kind == NONE else range(1, length)
+        rounds = range(length) if way.kind == NONE else range(1, length)
         errors = (np.concatenate([path[r].errors for path in paths]) for r in rounds)
         found = [
-            Trial(name, recipe, r, shape, rows, weight)
-            for r, rows in zip(rounds, errors, strict=True)
+            Trial(name, way, r, shape, rows, weight) for r, rows in zip(rounds, errors, strict=True)
         ]
         self.trials += found
         return found
