@@ -47,7 +47,7 @@ def instruction(twin: Callable[..., Any]) -> Any:
 # ---------------------------------------------------------------- where it is kept
 def _kept(function: Any, options: Any) -> Any:
     try:
-        return njit(cache=True, **options)(function)
+        return _stamped(njit(cache=True, **options)(function))
     except RuntimeError:  # Numba finds no folder that it can write to
         pass
     folder = _own_folder()
@@ -56,9 +56,27 @@ def _kept(function: Any, options: Any) -> Any:
     before = _settings.CACHE_DIR
     _settings.CACHE_DIR = str(folder)  # read when the function is decorated, not later
     try:
-        return njit(cache=True, **options)(function)
+        return _stamped(njit(cache=True, **options)(function))
     finally:
         _settings.CACHE_DIR = before
+
+
+def _stamped(loop: Any) -> Any:
+    """Let what is kept be out of date as well when a part or a constant of another file changes.
+
+    Numba looks at the loop's own file alone, and would go on with code of which half is new.
+    """
+    kept = getattr(getattr(loop, "_cache", None), "_cache_file", None)
+    if kept is not None:  # else nothing is kept, or nothing is compiled
+        scope = loop.py_func.__globals__
+        used = [scope[name] for name in loop.py_func.__code__.co_names if name in scope]
+        kept._source_stamp = kept._source_stamp, *map(_stamp, used)
+    return loop
+
+
+def _stamp(used: Any) -> Any:
+    kept = getattr(getattr(used, "_cache", None), "_cache_file", None)
+    return repr(used) if isinstance(used, (int, float)) else getattr(kept, "_source_stamp", None)
 
 
 @cache

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,39 @@ def test_a_call_from_python_is_found(tmp_path, monkeypatch):
     assert loops.parts() == {"loops.part"}
     assert loops.parts() & loops.used_by_python() == set()
     assert loops.parts() & user.used_by_python() == {"loops.part"}
+
+
+PARTS = """
+from mercer._compiled import compiled_part
+STEP = {step}
+
+@compiled_part()
+def inner(x):
+    return {change} + x
+"""
+LOOP = """
+from mercer._compiled import compiled
+from parts import STEP, inner
+
+@compiled()
+def outer(x):
+    return STEP * inner(x)
+"""
+
+
+def test_what_is_kept_is_out_of_date_when_a_part_of_another_file_changes(tmp_path):
+    """Numba's own stamp is of the file of the loop: it would go on with the old part."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    (tmp_path / "loop.py").write_text(LOOP)
+
+    def answer(step: int, change: int) -> int:
+        (tmp_path / "parts.py").write_text(PARTS.format(step=step, change=change))
+        command = [sys.executable, "-B", "-c", "import loop; print(loop.outer(1))"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        return int(done.stdout)
+
+    assert answer(1, 1) == 2
+    assert answer(1, 5) == 6
+    assert answer(3, 5) == 18

@@ -53,7 +53,7 @@ def keep_nearest_sparse(values, slack, xp, xi, xv, yp, yi, yv, start, best, inde
         for j in range(values.shape[1]):
             if values[i, j] <= slack * best[i, last]:
                 y = slice(yp[start + j], yp[start + j + 1])
-                total = _sparse_distance(xi[x], xv[x], yi[y], yv[y], True)
+                total = _sparse_distance(xi[x], xv[x], yi[y], yv[y], 2.0)
                 _offer(total, start + j, best[i], index[i])
 
 
