@@ -37,6 +37,7 @@ REDUCED = 1000  # rows of the small matrix of the preconditioner, for all output
 SMALL = 1000  # coefficients of a problem that is solved to rounding
 MAX_CG = 300  # products for one Newton step
 SETTLED = 1e-16  # relative gap at which nothing but rounding is left
+LEAST_GAIN = 1e-4  # of the gap: steps that gain less only follow rounding errors
 PATIENCE = 5  # steps in a row that bring nothing before the solve is given up
 GUIDE_COPIES = 3  # of the factor live at once: kernel values, itself, itself with weights
 LEAST_RANK = 10
@@ -187,7 +188,8 @@ class _Run:
             except np.linalg.LinAlgError:  # rounding leaves no direction: ILL_CONDITIONED
                 break
             # where rounding hides what the objective gains, the gap tells which point is better
-            falls = here.at.value < value - 1e-14 * abs(value)
+            least = max(1e-14, LEAST_GAIN * min(kept.gap, 1.0))
+            falls = here.at.value < value - least * abs(value)
             better = falls or here.gap < 0.9 * kept.gap
             idle, value = 0 if better else idle + 1, min(value, here.at.value)
             kept = here if better else kept
