@@ -161,6 +161,15 @@ class Gram(LinearOperator):
             out += weights[part] @ self._block(rows[part], columns).astype(np.float64, copy=False)
         return out
 
+    def bounded_sums(
+        self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return what `combine` returns, from values of this precision, and how far it may be off.
+
+        The bound is inf where nothing is known.
+        """
+        return self.combine(rows, weights, columns), np.inf
+
     def in_double(self) -> Gram:
         """Return the same matrix in float64, for proofs (recomputed where it is not stored so)."""
         raise NotImplementedError(f"{type(self).__name__} has no float64 form")

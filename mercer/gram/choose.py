@@ -18,9 +18,10 @@ from mercer.gram.storages import (
 )
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import TILE, fill_tiles, work_per_value
+from mercer.kernels.tiles import TILE, differences, fill_tiles, work_per_value
 
-MARGIN_WHOLE = 2500  # points of a margin machine whose values are all held, in float64
+MARGIN_WHOLE = 8000  # points of a margin machine whose values are all held
+MARGIN_DOUBLE = 300  # points whose values are so few that they may as well be in float64
 ROWS_WHOLE = 1000  # points whose values are all held where only some rows are asked for
 ROWS_CACHED = 64  # rows that make a cache worth having
 TRIANGLE_ALWAYS = 2**28  # bytes of a triangle kept in any case: the next fit uses them again
@@ -52,9 +53,11 @@ def gram(
 
     Purpose "margin", the rows of some points again and again:
 
-    1. up to 2,500 points, or a kernel that runs Python code: as "direct";
-    2. else in float32, if its range is enough: "cached" where a value costs more than 300
-       operations (or no tile fits), "blocked" where it is cheaper to compute it again.
+    1. up to 300 points, or a kernel that runs Python code: as "direct";
+    2. "blocked" where rows have few columns and a value costs next to nothing;
+    3. else in float32, if its range is enough: up to 8,000 points "dense" if all values fit;
+       "cached" where a value costs more than 300 operations (or no tile fits), "blocked" where it
+       is cheaper to compute it again.
 
     Purpose "rows", some rows in float64 that the solver keeps itself:
 
@@ -160,7 +163,7 @@ def _precision_for(purpose: str, kernel: Kernel, X: Sample) -> Any:
         return np.float32 if purpose == "products" else np.float64
     if isinstance(kernel, Precomputed):
         return None  # what is given is not copied
-    if _is_held_for_margin(kernel, X):
+    if len(X) <= MARGIN_DOUBLE or not kernel.releases_gil:
         return np.float64
     largest = float(kernel.diagonal_of(X, np.float64).max())
     return np.float32 if largest < SINGLE_RANGE else np.float64
@@ -179,6 +182,8 @@ def _for_direct(r: Request) -> str:
 
 
 def _for_margin(r: Request) -> str:
+    if r.tile_bytes <= r.budget and differences(r.kernel, r.X, r.Y, r.dtype) is not None:
+        return "blocked"
     if _is_held_for_margin(r.kernel, r.X):
         return _for_direct(r)
     keep = work_per_value(r.X, r.kernel) > COSTLY or r.tile_bytes > r.budget

@@ -14,10 +14,12 @@ from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import add_products, combine_rows, gather, gather_into
 from mercer.kernels import Kernel
 from mercer.kernels.counting import sparse_factors, sums_by_factors
+from mercer.kernels.rounding import largest_sum_error
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import (
     TILE,
     Tile,
+    block_differences,
     count_workers,
     each_tile,
     fill_tiles,
@@ -56,6 +58,11 @@ class DenseGram(Gram):
 
     def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return combine_rows(self._K, rows, weights, columns)
+
+    def bounded_sums(
+        self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        return self.combine(rows, weights, columns), self._source.error(rows, weights, columns)
 
     def in_double(self) -> Gram:
         return self if self.dtype == np.float64 else self._source.in_double()
@@ -108,6 +115,19 @@ class BlockedGram(Gram):
         same = self.symmetric and np.array_equal(rows, columns)
         X = Y if same else self.X[rows]
         return _sums(self.kernel, Y, X, weights[:, None], self.dtype)[:, 0]
+
+    def bounded_sums(
+        self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        error = self.error(rows, weights, columns)
+        if np.isinf(error):  # whoever cannot use it need not wait for it
+            return np.full(len(columns), np.nan), error
+        X, Y = self.Y[columns], self.X[rows]
+        return weighted_sums(self.kernel, X, Y, weights[:, None], self.dtype)[:, 0], error
+
+    def error(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> float:
+        """Return how far sums of float32 values may be off."""
+        return largest_sum_error(self.kernel, self.Y[columns], self.X[rows], weights)
 
     def diagonal(self) -> np.ndarray:
         return self.kernel.diagonal_of(self.X, self.dtype)
@@ -338,6 +358,9 @@ def compute(
 
 def _sums(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return k(X, Y) V, added up in float64; of a symmetric matrix a tile serves its mirror too."""
+    direct = block_differences(kernel, X, Y, dtype)
+    if direct is not None:
+        return direct.sums(V)
     V = np.ascontiguousarray(V, dtype=dtype)
     mirror = X is Y and kernel.symmetric
     sums = _Sums(len(X), V, count_workers(kernel, X, Y), mirror)
@@ -356,6 +379,9 @@ def weighted_sums(
     factors = sparse_factors(kernel, X, Y)
     if factors is not None:
         return sums_by_factors(factors, weights)
+    direct = block_differences(kernel, X, Y, np.dtype(dtype))
+    if direct is not None:
+        return direct.sums(weights)
     sums = np.zeros((count_workers(kernel, X, Y), len(X), weights.shape[1]))
     columns_of = np.ascontiguousarray(weights.T, dtype=np.float64)
 

@@ -17,6 +17,8 @@ from mercer._compiled import compiled, compiled_part, instruction
 _REORDER = {"reassoc", "contract", "nsz"}
 FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
 LANES = 16  # rows that share one pass over the other operand's non-zeros
+ROUND = 1.5 * 2.0**52  # added to a float64, it leaves an integer in the last bits
+CHUNK = 64  # entries that are looked at together, without a branch for each
 
 
 @compiled(fastmath=_REORDER)
@@ -37,6 +39,14 @@ def distances_from_inner(G, xx, yy, cancelled):
         cancelled[i] = count
 
 
+@compiled_part(fastmath=_REORDER)
+def _dense_distance(x, y, total):
+    for k in range(len(x)):
+        t = x[k] - y[k]
+        total += t * t
+    return total
+
+
 @compiled(fastmath=_REORDER)
 def refine_dense(D, xx, yy, X, Y, cancelled):
     """Recompute the cancelled squared distances from the differences."""
@@ -44,13 +54,16 @@ def refine_dense(D, xx, yy, X, Y, cancelled):
     for i in range(D.shape[0]):
         if cancelled[i] == 0:
             continue
-        for j in range(D.shape[1]):
-            if D[i, j] < few * (xx[i] + yy[j]):
-                total = D.dtype.type(0)
-                for k in range(X.shape[1]):
-                    t = X[i, k] - Y[j, k]
-                    total += t * t
-                D[i, j] = total
+        for start in range(0, D.shape[1], CHUNK):
+            stop = min(start + CHUNK, D.shape[1])
+            count = 0
+            for j in range(start, stop):  # without a branch: most chunks hold none
+                count += D[i, j] < few * (xx[i] + yy[j])
+            if count == 0:
+                continue
+            for j in range(start, stop):
+                if D[i, j] < few * (xx[i] + yy[j]):
+                    D[i, j] = _dense_distance(X[i], Y[j], D.dtype.type(0))
 
 
 @compiled_part()
@@ -190,6 +203,49 @@ def _power_of_two(typingctx: Any, x: Any) -> Any:
         return builder.bitcast(bits, context.get_value_type(types.float32))
 
     return types.float32(types.float32), generate
+
+
+@instruction(lambda x: np.ldexp(1.0, int(x - ROUND)))
+def _power_of_two_in(typingctx: Any, x: Any) -> Any:
+    """Return 2ⁿ of a float64 n + ROUND, whose last bits are those of the integer n."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        integer = context.get_value_type(types.int64)
+        biased = builder.add(builder.bitcast(args[0], integer), integer(1023))
+        return builder.bitcast(
+            builder.shl(biased, integer(52)), context.get_value_type(types.float64)
+        )
+
+    return types.float64(types.float64), generate
+
+
+@compiled(fastmath={"contract", "nsz"}, error_model="numpy")
+def scaled_exp_double(values, scale):
+    """Replace float64 values v by exp(scale · v) for scale · v ≤ 0, to one unit in the last place.
+
+    As `scaled_exp`; the polynomial is Taylor's, whose next term is below the rounding of 1. What
+    is less than the smallest normal number is 0.
+    """
+    for k in range(len(values)):
+        x = values[k] * scale
+        x = x if x > -709.0 else -709.0
+        shifted = x * 1.4426950408889634 + ROUND
+        n = shifted - ROUND
+        r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * (r * r) + r + 1.0
+        values[k] = p * _power_of_two_in(shifted) if x > -708.39 else 0.0
 
 
 @compiled(fastmath={"contract", "nsz"}, error_model="numpy")

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from mercer._array import largest_size
 from mercer._floats import require_squares
 from mercer._sklearn import Interval, StrOptions
-from mercer.kernels._loops import scaled_exp
+from mercer.kernels._loops import scaled_exp, scaled_exp_double
 from mercer.kernels.base import PSD
+from mercer.kernels.direct import Differences
 from mercer.kernels.metric import RowMap, check_metric
 from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.vector import VectorKernel, require_counting_squares
@@ -125,6 +126,10 @@ class PowerExponential(Radial):
         raise_to(values, self._power)
         negative_exp(values, self._rate)
 
+    def differences(self, X: Sample, Y: Sample, dtype: np.dtype) -> Differences | None:
+        rows = self.mapped(X), self.mapped(Y)
+        return Differences.of(*rows, dtype, float(self.p), self._power, self._rate)
+
     def slope(self, values: np.ndarray) -> None:
         e, rate = self._power, self._rate
         if e == 1.0:
@@ -157,12 +162,15 @@ def raise_to(values: np.ndarray, power: float) -> None:
         values *= np.sqrt(values)
 
 
+EXPONENTIALS = {np.dtype(np.float32): scaled_exp, np.dtype(np.float64): scaled_exp_double}
+
+
 def negative_exp(values: np.ndarray, rate: float) -> None:
     """Replace values ≥ 0 by exp(−rate · value), in place."""
     # a rate beyond the precision's range would make 0 · inf = NaN of equal points
     scale = -min(rate, float(np.finfo(values.dtype).max))
-    if values.dtype == np.float32 and values.flags.c_contiguous:
-        scaled_exp(values.reshape(-1), np.float32(scale))
+    if values.flags.c_contiguous and values.dtype in EXPONENTIALS:
+        EXPONENTIALS[values.dtype](values.reshape(-1), values.dtype.type(scale))
         return
     with np.errstate(over="ignore"):  # exp(−inf) = 0 is right
         values *= scale

@@ -19,6 +19,10 @@ from mercer.kernels import _loops
 
 STATISTICS = ("inner", "squared_distance", "l1")
 
+ZEROS = 25  # entries of a matrix product that take as long as one of sparse rows
+MOST_COLUMNS = 2048  # of sparse rows of a tile that are written out: they stay in the cache
+FEW_ROWS = 16  # so few are not worth writing out the others
+
 # float32 squares of the largest entry neither overflow nor vanish if it lies in this range
 _SAFE = (1e-15, 1e15)
 
@@ -224,10 +228,18 @@ def dense(rows: Any) -> np.ndarray:
 
 def inner(X: Any, Y: Any, out: np.ndarray) -> None:
     """Write x·y of all pairs of rows into ``out``."""
-    if sp.issparse(X):
-        _loops.inner_sparse(*csr_parts(X), *csr_parts(Y), X.shape[1], out)
-    else:
+    if not sp.issparse(X):
         np.matmul(X, Y.T, out=out)
+    elif _is_filled(X) and _is_filled(Y):
+        np.matmul(X.toarray(), Y.toarray().T, out=out)
+    else:
+        _loops.inner_sparse(*csr_parts(X), *csr_parts(Y), X.shape[1], out)
+
+
+def _is_filled(rows: Any) -> bool:
+    """Tell whether a product with zeros is faster than one that looks for what is not zero."""
+    n, d = rows.shape
+    return d <= MOST_COLUMNS and n >= FEW_ROWS and rows.nnz * ZEROS >= n * d
 
 
 def squared_distances(X: Any, Y: Any, xx: np.ndarray, yy: np.ndarray, out: np.ndarray) -> None:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer._scratch import scratch
+from mercer.kernels.direct import Differences
 from mercer.kernels.sample import Pair, Sample
 
 # rows of a tile: 496 × 496 float32 values fit a second-level cache of 1 MB; a power of two would
@@ -96,6 +97,10 @@ def fill_tiles(
 ) -> None:
     """Write k(x_i, y_j) into ``out``; one triangle is computed if both samples are the same."""
     mirror = X is Y and kernel.symmetric
+    direct = None if stored else block_differences(kernel, X, Y, out.dtype)
+    if direct is not None and out.flags.c_contiguous:
+        direct.fill(out, mirror)
+        return
 
     def write(tile: Tile, values: np.ndarray, worker: int) -> None:
         rows, columns = tile
@@ -104,6 +109,20 @@ def fill_tiles(
             out[columns, rows] = values.T
 
     each_tile(kernel, X, Y, out.dtype, write, mirror, stored)
+
+
+def differences(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> Differences | None:
+    """Return what computes rows of values from the differences of rows, if that is the fastest."""
+    known = getattr(kernel, "differences", None)
+    if known is None or working_dtype(kernel, X, Y, dtype) != dtype:
+        return None
+    return known(X, Y, np.dtype(dtype))
+
+
+def block_differences(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> Differences | None:
+    """Return the same where it is the fastest for blocks, too."""
+    found = differences(kernel, X, Y, dtype)
+    return found if found is not None and found.suits_blocks else None
 
 
 def working_dtype(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> np.dtype:

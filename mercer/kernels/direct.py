@@ -1,0 +1,113 @@
+"""Kernel values of rows with few columns, straight from the differences of the rows.
+
+A matrix product takes most of its time to begin where there are few columns, and what it returns
+must be searched for what has cancelled. Differences cancel nothing; and rows to values in one
+compiled loop needs Python once for each thread, not once for each tile.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._array import n_threads, run_tiles
+from mercer.kernels import _direct_loops as loops
+from mercer.kernels.sample import Sample
+
+MOST_COLUMNS = 48  # of rows that are compared one by one; beyond, a matrix product is faster
+# and of blocks of rows, for which a product has more to do at once
+MOST_OF_BLOCKS = {np.dtype(np.float32): 40, np.dtype(np.float64): 14}
+SERIAL = 2**18  # values that are not worth a second thread
+AT_ONCE = 2**26  # values after which a thread comes back for Ctrl-C
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    """Return an array that is not written to: one kind for loops, whoever owns it."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+class Differences(NamedTuple):
+    """Two samples of rows, ready for exp(−rate · Σ|x − y|ᵖ) or of the sum's root."""
+
+    X: np.ndarray
+    YT: np.ndarray  # columns one after the other
+    squares: bool  # p = 2, else p = 1
+    root: bool
+    scale: Any  # −rate, in the precision of the values
+    finer: bool  # whether the rows were given in a finer precision
+    fine: np.ndarray  # the rows as they were given, if so
+    other_fine: np.ndarray
+    xx: np.ndarray  # squared norms of X and Y if they are finer, else nothing
+    yy: np.ndarray
+
+    @classmethod
+    def of(
+        cls, X: Sample, Y: Sample, dtype: np.dtype, p: float, power: float, rate: float
+    ) -> Differences | None:
+        """Return them; None where a matrix product serves better, or tiles can do more."""
+        roots = {1.0: False, 0.5: True}
+        if X.is_sparse or Y.is_sparse or p not in (1.0, 2.0) or power not in roots:
+            return None
+        if X.data.shape[1] > MOST_COLUMNS:
+            return None
+        given = np.result_type(X.dtype, Y.dtype, dtype)
+        finer = bool(given != dtype)
+        left, right = (s.shifted(dtype, Y) if finer else s for s in (X, Y))
+        rows, columns = left.rows(dtype), np.ascontiguousarray(right.rows(dtype).T)
+        none = np.empty(0, dtype)
+        norms = [s.squared_norms(dtype) if finer else none for s in (left, right)]
+        scale = dtype.type(-min(rate, float(np.finfo(dtype).max)))
+        as_given = (X.rows(given), Y.rows(given)) if finer else (rows, columns)
+        rows, columns, *rest = map(_fixed, (rows, columns, *as_given, *norms))
+        return cls(rows, columns, p == 2.0, roots[power], scale, finer, *rest)
+
+    @property
+    def suits_blocks(self) -> bool:
+        """Whether blocks of values are computed faster than by a matrix product."""
+        return self.X.shape[1] <= MOST_OF_BLOCKS[self.X.dtype]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.X), self.YT.shape[1]
+
+    def fill(self, out: np.ndarray, mirror: bool) -> None:
+        """Write all values; with ``mirror`` X and Y are one, and half of the values serve both."""
+        self._in_threads(lambda *part: loops.fill(self, *part, mirror, out))
+        if mirror:
+            workers = self._workers()
+            run_tiles(lambda w, _: loops.copy_upper(w, workers, out), range(workers), workers)
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Return Σⱼ k(xᵢ, yⱼ) weightsⱼₜ, multiplied and added up in float64, shape (n, t)."""
+        return self.sums_of_parts(weights, [len(weights)])[:, 0]
+
+    def sums_of_parts(self, weights: np.ndarray, stops: Any) -> np.ndarray:
+        """Return the sums over each part of the yⱼ, of which part p ends at stopsₚ: (n, p, t)."""
+        by_column = np.ascontiguousarray(weights.T, dtype=np.float64)
+        stops = np.asarray(stops, dtype=np.int64)
+        out = np.zeros((len(self.X), len(stops), len(by_column)))
+        room = np.empty((self._workers(), loops.WIDTH), self.X.dtype)
+        self._in_threads(lambda *part: loops.add_sums(self, by_column, stops, *part, room, out))
+        return out
+
+    def _workers(self) -> int:
+        n, m = self.shape
+        return n_threads() if n * m > SERIAL else 1
+
+    def _in_threads(self, work: Any) -> None:
+        """Call work(first, last, worker, workers) until all rows are done."""
+        (n, m), workers = self.shape, self._workers()
+        step = max(loops.STRIP * workers, AT_ONCE // max(1, m))
+
+        for first in range(0, n, step):
+            last = min(first + step, n)
+            part = partial(_of_worker, work, first, last, workers)
+            run_tiles(part, range(workers), workers)
+
+
+def _of_worker(work: Any, first: int, last: int, workers: int, worker: int, _: int) -> None:
+    work(first, last, worker, workers)
