@@ -10,7 +10,7 @@ from mercer._array import ranges
 from mercer._floats import EPS, TINY
 from mercer.gram import Gram
 from mercer.losses import Risk
-from mercer.margin import MarginProblem
+from mercer.margin import Figures, MarginProblem
 from mercer.result import Certificate
 
 CACHED = 2**17  # values that stay in a second-level cache
@@ -174,11 +174,26 @@ def duality_gap(
         Targets, bounds and the tube.
     """
     b, pair = problem.offset(beta, e)
-    f = problem.figures(beta, e, b)
+    f, size = problem.figures(beta, e, b), float(np.abs(beta).sum())
+    return gap_proof(problem, f, b, pair, size, tolerance=tolerance, about=about, extra=extra)
+
+
+def gap_proof(
+    problem: MarginProblem,
+    f: Figures,
+    b: float,
+    pair: float,
+    size: float,
+    *,
+    tolerance: float,
+    about: str = "",
+    extra: dict[str, Any] | None = None,
+) -> Certificate:
+    """Return the proof that figures make; ``size`` is Σ|β|, ``pair`` the worst pair's violation."""
     primal, dual, gap, relative = problem.objectives(f, b)
     # Σβ in its own unit too: where all residuals are equal the gap does not see it
     astray = abs(f.total - problem.total)
-    unbalanced = astray / max(float(np.abs(beta).sum()), abs(problem.total), TINY)
+    unbalanced = astray / max(size, abs(problem.total), TINY)
     parts = {
         "primal": primal,
         "dual": dual,

@@ -175,3 +175,13 @@ def _figures(beta, e, z, lo, hi, eps, b):
         norm2, linear, total, losses, worst, gap, high - low,
         box, zero, free, bounded, n_free, n_bounded,
     )  # fmt: skip
+
+
+@compiled()
+def gap_of(beta, e, z, lo, hi, eps):
+    """Return b, the violation of the worst pair and the relative gap; bounds are finite, Σβ = 0."""
+    b, violation = _offset(beta, e, lo, hi, eps)
+    f = _figures(beta, e, z, lo, hi, eps, b)
+    dual, primal = f[1] - 0.5 * f[0], 0.5 * f[0] + f[3]
+    gap = max(f[5], 0.0) + abs(f[2]) * f[6]
+    return b, violation, gap / max(abs(primal), abs(dual), TINY)

@@ -19,7 +19,7 @@ from mercer.machines._margin import MarginEstimator, merged, require_weights
 from mercer.machines._pairs import fit_slopes, held_out_values, store_pair
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import MarginSolution, SmoState, is_dense, solve_margin
+from mercer.solvers import MarginSolution, SmoState, is_dense, solve_many, solve_margin
 
 SIDE_BY_SIDE = 500  # points; with fewer a second thread costs more than it saves
 
@@ -107,30 +107,45 @@ class MarginClassifier(MarginEstimator):
         """Solve all problems; ``starts`` hold the solutions for C / ratio."""
         pairs = self._problems()
         solutions: list[MarginSolution | None] = [None] * len(pairs)
+        parts = [self._problem_of(training, *pair) for pair in pairs]
+        names = [self._name(*pair) for pair in pairs]
+        states: list[SmoState | None] = [None] * len(pairs)
+        if starts is None:
+            found = solve_many(training.K, parts, tol=self.tol, limits=limits, about=names)
+            for number, one in enumerate(found):
+                if isinstance(one, MarginSolution):
+                    solutions[number] = one
+                else:
+                    states[number] = one
+        else:
+            for number, (_, problem) in enumerate(parts):
+                states[number] = starts[number].scaled(problem.z, ratio)
 
         def solve(number: int, worker: int = 0, values: Any = None) -> None:
-            plus, minus = pairs[number]
-            index, sign = self._points_of(training, plus, minus)
-            start = None if starts is None else starts[number].scaled(sign, ratio)
+            if solutions[number] is not None:
+                return
+            index, problem = parts[number]
             solution = solve_margin(
                 training.K,
                 index,
-                MarginProblem.classify(sign, training.weight[index]),
+                problem,
                 tol=self.tol,
                 limits=limits,
-                start=start,
+                start=states[number],
                 exact=training.exact,
                 values=values,
-                about=self._name(plus, minus),
+                about=names[number],
             )
             if solution.status is Status.NOT_SEPARABLE:
                 raise ValueError(
                     f"C=inf asks for a hard margin, but the classes cannot be separated with "
-                    f"{self.kernel_!r} ({self._name(plus, minus)}), or by so little that rounding "
+                    f"{self.kernel_!r} ({names[number]}), or by so little that rounding "
                     f"hides it: choose a finite C"
                 )
             solutions[number] = solution
 
+        if all(solutions):
+            return solutions  # type: ignore[return-value]
         try:
             self._in_threads(solve, training, limits)
         except KeyboardInterrupt:
@@ -175,6 +190,13 @@ class MarginClassifier(MarginEstimator):
             share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
         return np.array(slopes)
+
+    def _problem_of(
+        self, training: Training, plus: int, minus: int
+    ) -> tuple[np.ndarray, MarginProblem]:
+        """Return the points of a problem and the problem."""
+        index, sign = self._points_of(training, plus, minus)
+        return index, MarginProblem.classify(sign, training.weight[index])
 
     @staticmethod
     def _points_of(training: Training, plus: int, minus: int) -> tuple[np.ndarray, np.ndarray]:

@@ -54,6 +54,7 @@ class MarginEstimator(KernelExpansion):
     memory: Any
 
     _single_from = 10**7  # kernel values of a prediction that are worth float32
+    _single_signs_from = 10**6  # where only signs are asked for
 
     @property
     def _budget(self) -> int:
@@ -91,11 +92,14 @@ class MarginEstimator(KernelExpansion):
     def _expansion(self) -> tuple[Sample, np.ndarray]:
         return self._support_sample(), np.atleast_2d(self.dual_coef_).T
 
-    def _sums(self, X: Any, weights: np.ndarray, offset: Any) -> np.ndarray:
+    def _sums(
+        self, X: Any, weights: np.ndarray, offset: Any, only_signs: bool = False
+    ) -> np.ndarray:
         """Return k(X, support vectors) @ weights + offset, shape (m, t)."""
         rows, support = self._new_rows(X), self._support_sample()
         values = lambda some, dtype: self._weighted(some, support, weights, dtype) + offset  # noqa: E731
-        return self._settled(values, rows, support, lambda: self._error(rows, support, weights))
+        error_of = lambda: self._error(rows, support, weights)  # noqa: E731
+        return self._settled(values, rows, support, error_of, only_signs)
 
     def _weighted(
         self, rows: Sample, support: Sample, weights: np.ndarray, dtype: Any = DOUBLE
@@ -111,24 +115,36 @@ class MarginEstimator(KernelExpansion):
         return sum_error(self.kernel_, rows, support, weights)
 
     def _settled(
-        self, values: Values, rows: Sample, support: Sample, error_of: Callable[[], float]
+        self,
+        values: Values,
+        rows: Sample,
+        support: Sample,
+        error_of: Callable[[], float],
+        only_signs: bool = False,
     ) -> np.ndarray:
         """Return values(rows, dtype) in float32 where they are many and that is exact enough.
 
         It is where the error, estimated from the sizes of all that is summed, is below 1e-4 of the
         spread of the values; signs that it might change are then settled in float64. So an answer
-        does not depend on how many rows are asked for at once.
+        does not depend on how many rows are asked for at once. If only signs are asked for, these
+        are settled, and that is enough.
         """
-        if len(rows) * len(support) < self._single_from or not np.isfinite(error := error_of()):
+        worth_it = self._single_signs_from if only_signs else self._single_from
+        if len(rows) * len(support) < worth_it or not np.isfinite(error := error_of()):
             return values(rows, np.float64)
-        some = np.unique(np.linspace(0, len(support) - 1, SPREAD_ROWS).astype(np.intp))
-        if not error <= TOLERANCE * float(values(support[some], np.float64).std(axis=0).min()):
+        if not only_signs and not error <= TOLERANCE * self._least_spread(values, support):
             return values(rows, np.float64)
         found = values(rows, np.float32)
         unclear = np.flatnonzero((np.abs(found) < CLEAR * error).any(axis=1))
         if len(unclear):
             found[unclear] = values(rows[unclear], np.float64)
         return found
+
+    @staticmethod
+    def _least_spread(values: Values, support: Sample) -> float:
+        """Return the standard deviation of f over support vectors; of several f the smallest."""
+        some = np.unique(np.linspace(0, len(support) - 1, SPREAD_ROWS).astype(np.intp))
+        return float(values(support[some], np.float64).std(axis=0).min())
 
     def _values_of(self, rows: Sample, support: Sample) -> Gram:
         """Return k(rows, support vectors), computed when it is used."""

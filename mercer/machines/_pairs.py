@@ -43,13 +43,24 @@ def pair_rows(compact: np.ndarray, n_support: np.ndarray, pairs: Pairs) -> np.nd
     return np.array(rows)
 
 
+def pair_sums(sums: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Return what both classes of each pair add, shape (m, n_pairs).
+
+    ``sums``, of shape (m, k, k − 1), are those of each class for the rows of the compact layout.
+    """
+    m, k, rows = sums.shape
+    flat, (i, j) = sums.reshape(m, k * rows), np.array(pairs).T
+    return flat.take(i * rows + j - 1, axis=1) + flat.take(j * rows + i, axis=1)
+
+
 def votes(values: np.ndarray, pairs: Pairs) -> np.ndarray:
     """Return how many pairs each class wins, shape (m, k)."""
-    counts = np.zeros((len(values), max(j for _, j in pairs) + 1), np.intp)
-    for column, (i, j) in zip(values.T, pairs, strict=True):
-        counts[:, i] += column > 0
-        counts[:, j] += column <= 0
-    return counts
+    counts = np.zeros((max(j for _, j in pairs) + 1, len(values)), np.int32)
+    won = np.ascontiguousarray(values.T > 0)
+    for wins, (i, j) in zip(won, pairs, strict=True):
+        counts[i] += wins
+        counts[j] += ~wins
+    return counts.T
 
 
 # -------------------------------------------------------------------- probabilities

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._sklearn import Interval, StrOptions, _ovr_decision_function
 from mercer._state import Attribute, Floats, Maybe
 from mercer.kernels.sample import Sample
+from mercer.kernels.tiles import block_differences
 from mercer.machines._classifier import MarginClassifier
-from mercer.machines._pairs import agree, couple_pairs, pair_rows, sigmoid, votes
+from mercer.machines._pairs import agree, couple_pairs, pair_rows, pair_sums, sigmoid, votes
 
 CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
 NO_SLOPES = (
@@ -176,7 +177,7 @@ class SVC(ClassifierMixin, MarginClassifier):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
         check_is_fitted(self)
-        return self._labels(self._raw_decision(X))
+        return self._labels(self._raw_decision(X, only_signs=self._by_signs))
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
         """Return the labels that decision values of all problems stand for."""
@@ -207,14 +208,20 @@ class SVC(ClassifierMixin, MarginClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _raw_decision(self, X: Any) -> np.ndarray:
+    @property
+    def _by_signs(self) -> bool:
+        """Whether labels depend on the signs of decision values alone, not on the largest."""
+        return self._by_pairs or len(self.classes_) == 2
+
+    def _raw_decision(self, X: Any, only_signs: bool = False) -> np.ndarray:
         """Return the decision values of all problems, shape (m, n_problems)."""
         check_is_fitted(self)
         if not self._by_pairs:
-            return self._sums(X, self.dual_coef_.T, self.intercept_)
+            return self._sums(X, self.dual_coef_.T, self.intercept_, only_signs)
         rows, support = self._new_rows(X), self._support_sample()
         values = lambda some, dtype: self._pair_values(some, support, dtype)  # noqa: E731
-        return self._settled(values, rows, support, lambda: self._pair_error(rows, support))
+        error_of = lambda: self._pair_error(rows, support)  # noqa: E731
+        return self._settled(values, rows, support, error_of, only_signs)
 
     def _support_parts(self) -> list[slice]:
         """Return which support vectors belong to each class."""
@@ -229,19 +236,22 @@ class SVC(ClassifierMixin, MarginClassifier):
         return float(np.sqrt(2.0) * max(errors))
 
     def _pair_values(self, rows: Sample, support: Sample, dtype: Any) -> np.ndarray:
-        values = np.repeat(self.intercept_[:, None], len(rows), axis=1)
-        number_of = {pair: number for number, pair in enumerate(self._problems())}
+        return pair_sums(self._class_sums(rows, support, dtype), self._problems()) + self.intercept_
+
+    def _class_sums(self, rows: Sample, support: Sample, dtype: Any) -> np.ndarray:
+        """Return the sums over support vectors of each class, shape (m, k, k − 1)."""
+        direct = block_differences(self.kernel_, rows, support, np.dtype(dtype))
+        if direct is not None:
+            return direct.sums_of_parts(self.dual_coef_.T, np.cumsum(self.n_support_))
+        sums = np.empty((len(rows), len(self.classes_), len(self.classes_) - 1))
         whole = self._all_values(rows, support) if dtype == np.float64 else None
         for c, part in enumerate(self._support_parts()):
-            weights = self.dual_coef_[:, part]  # (k − 1, n_c)
+            weights = self.dual_coef_[:, part].T  # (n_c, k − 1)
             if whole is None:
-                sums = self._weighted(rows, support[part], weights.T, dtype).T
+                sums[:, c] = self._weighted(rows, support[part], weights, dtype)
             else:
-                sums = weights @ whole[:, part].T
-            for row in range(len(self.classes_) - 1):
-                pair = (row, c) if row < c else (c, row + 1)
-                values[number_of[pair]] += sums[row]
-        return values.T
+                sums[:, c] = whole[:, part] @ weights
+        return sums
 
     def _all_values(self, rows: Sample, support: Sample) -> np.ndarray | None:
         """Return k(rows, support) if it is small: the classes then share one block."""

@@ -12,6 +12,7 @@ from mercer.solvers.eigen import (
     symmetric_eigenpairs,
 )
 from mercer.solvers.gram_eigen import leading_centered_eigenpairs, leading_eigenpairs
+from mercer.solvers.many import solve_many
 from mercer.solvers.margin import MarginSolution, follow, is_dense, only_stationary, solve_margin
 from mercer.solvers.ridge import solve_ridge
 from mercer.solvers.smo import SmoState
@@ -32,6 +33,7 @@ __all__ = [
     "pencil_eigenpairs",
     "smallest_eigenpairs",
     "solve_dual_coordinate",
+    "solve_many",
     "solve_margin",
     "solve_ridge",
     "symmetric_eigenpairs",

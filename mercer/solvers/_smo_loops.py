@@ -24,6 +24,7 @@ from numba import types
 from numba.extending import overload
 
 from mercer._compiled import compiled, compiled_part, instruction
+from mercer.kernels._direct_loops import chunk
 
 BIG = 1e30  # larger than any residual, far from overflow in float32
 LEAST_CURVATURE = 1e-12  # the smallest curvature of a pair
@@ -167,14 +168,42 @@ def _gather(source, index, i, row):
         row[k] = chosen[index[k]]
 
 
+@compiled_part()
+def _compute(source, index, i, row):
+    """Compute a row run by run: the points of a class lie side by side."""
+    start = 0
+    while start < len(index):
+        stop, beyond = start + 1, len(index) + 1  # bisection: numbers of a run grow by one
+        while beyond - stop > 1:
+            middle = (stop + beyond) // 2
+            if index[middle - 1] - index[start] == middle - 1 - start:
+                stop = middle
+            else:
+                beyond = middle
+        chunk(source, index[i], index[start], row[start:stop])
+        start = stop
+
+
+def fetch(source, index, i, row):
+    """Write row i of the values among points ``index``, from a matrix or from the points' rows."""
+    (_gather if isinstance(source, np.ndarray) else _compute)(source, index, i, row)
+
+
+@overload(fetch)
+def _(source, index, i, row):
+    if isinstance(source, types.Array):
+        return lambda source, index, i, row: _gather(source, index, i, row)
+    return lambda source, index, i, row: _compute(source, index, i, row)
+
+
 @compiled()
 def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps, source, index, have):
     """Take up to ``max_steps`` steps; return (steps, violation), violation ≤ tol at the end.
 
     The points are the first len(e) rows and columns of K. A step moves the point i that most wants
     to go up and its best partner j down by the same amount (second-order working set selection).
-    Unless ``index`` is empty, row i of K is gathered from the rows and columns ``index`` of
-    ``source`` when it is first used, and ``have[i]`` is set.
+    Unless ``index`` is empty, row i of K is fetched from the points ``index`` of ``source`` when
+    it is first used, and ``have[i]`` is set.
     """
     m = len(e)
     keys = _room_for_keys(e)
@@ -185,7 +214,7 @@ def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps, source, ind
         high = e[i] + up[i]
         Ki = K[i, :m]
         if len(index) > 0 and not have[i]:
-            _gather(source, index, i, Ki)
+            fetch(source, index, i, Ki)
             have[i] = True
         gain, worst = _gain(e, down, Ki, diagonal[i], diagonal, high, keys)
         violation = np.float64(worst)
@@ -194,7 +223,7 @@ def run(K, diagonal, e, up, down, beta, lo, hi, eps, tol, max_steps, source, ind
         j = _first(keys, gain)
         Kj = K[j, :m]
         if len(index) > 0 and not have[j]:
-            _gather(source, index, j, Kj)
+            fetch(source, index, j, Kj)
             have[j] = True
         curvature = np.float64(diagonal[i]) + diagonal[j] - 2.0 * Ki[j]
         free = (np.float64(high) - e[j] - down[j]) / max(curvature, LEAST_CURVATURE)

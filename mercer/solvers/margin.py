@@ -15,15 +15,16 @@ from mercer.gram import Gram
 from mercer.kernels.tiles import TILE
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers.dense import DenseMatrix, rescale, solve_dense
+from mercer.solvers._turn_loops import rescale
+from mercer.solvers.coarse import POINTS, coarse_start
+from mercer.solvers.dense import DenseMatrix, solve_dense
 from mercer.solvers.smo import ALL_ACTIVE, SmoState, solve_smo
 
 ROUNDS = 8  # of lowering the violation until there is a proof, or the next try of one
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear
-# points whose kernel values are all computed; float64 is asked for where the problem is hard, and
-# then Newton steps are worth the memory
-DENSE_UP_TO = {np.dtype(np.float32): 2500, np.dtype(np.float64): 6000}
+LARGE = 4 * POINTS  # points of a problem that is worth a small one before it
+DENSE_UP_TO = 8000  # points whose kernel values all lie in one matrix, for Newton steps as well
 
 
 class Sizes(NamedTuple):
@@ -83,7 +84,7 @@ def solve_margin(
     if start is None and stopped and not problem.total:
         return _not_begun(problem, stopped, tol, about)
     engine = _Engine(K, index, problem, limits, sizes, values)
-    state, target = start or SmoState(np.zeros(len(index)), problem.z), tol
+    state, target = start or engine.start(), tol
     for number in range(1, ROUNDS**2 + 1):
         state = engine.solve(target, state)
         lower = _lower_target(target, problem, state, tol)
@@ -176,6 +177,14 @@ class _Engine:
         self.limits, self.sizes, self.values = limits, sizes or Sizes(), values
         self.matrix: DenseMatrix | None = None
 
+    def start(self) -> SmoState:
+        """Return where to begin: β = 0, or what a small problem tells of a large one."""
+        large = not self._is_dense() and len(self.index) >= LARGE and not self.K.keeps_rows
+        guess = None
+        if large and np.isfinite(self.problem.hi - self.problem.lo).all():
+            guess = coarse_start(self.K, self.index, self.problem, self.limits)
+        return guess or SmoState(np.zeros(len(self.index)), self.problem.z)
+
     def solve(self, target: float, state: SmoState) -> SmoState:
         """Go on until the largest violation of a pair of points is at most the target."""
         if self.limits.interrupted:  # the start is the best so far
@@ -203,7 +212,7 @@ class _Engine:
             checked, proves = 0, False
         else:
             state.e, checked = exact_residuals(
-                self.K.in_double(), self.index, self.problem, state, self.sizes.check_all
+                self.K, self.index, self.problem, state, self.sizes.check_all
             )
         extra = {"checked": checked, "steps": state.steps, "storage": self.K.storage}
         certificate = duality_gap(
@@ -220,7 +229,7 @@ class _Engine:
 
 def is_dense(K: Gram, n: int, memory: int) -> bool:
     """Tell whether a problem on n points has all its kernel values in one matrix."""
-    return n <= DENSE_UP_TO[K.dtype] and not K.is_costly and DenseMatrix.nbytes(n) <= memory
+    return n <= DENSE_UP_TO and not K.is_costly and DenseMatrix.nbytes(n) <= memory
 
 
 def only_stationary(certificate: Certificate, indefinite: str) -> Certificate:
@@ -231,27 +240,45 @@ def only_stationary(certificate: Certificate, indefinite: str) -> Certificate:
 
 
 def exact_residuals(
-    K: Gram, index: np.ndarray, problem: MarginProblem, state: SmoState, check_all: int = CHECK_ALL
+    K: Gram,
+    index: np.ndarray,
+    problem: MarginProblem,
+    state: SmoState,
+    check_all: int = CHECK_ALL,
 ) -> tuple[np.ndarray, int]:
     """Return z − Kβ in float64, and the number of points that were recomputed.
 
-    In large problems a point with β = 0 whose float32 residual keeps clear of the margin by far
-    more than float32 is off anywhere else is not recomputed: its loss is 0 either way.
+    In large problems points with β = 0 are computed from float32 values first. Those that keep
+    clear of the margin by more than float32 can be off have no loss either way, and are left so.
     """
-    beta, z = state.beta, problem.z
+    beta, z, exact = state.beta, problem.z, K.in_double()
     support = np.flatnonzero(beta)
     if not len(support):
         return z.astype(np.float64), len(z)
-    check = np.ones(len(z), bool)
-    if len(z) * len(support) * K.work > check_all:
-        b, _ = problem.offset(beta, state.e)
-        check = ~problem.clear(beta, state.e - b, CLEARANCE)
-    e = state.e.copy()
-    _recompute(K, index, z, beta, support, check, e)
-    if not check.all() and np.abs(e - state.e).max() > 0.1 * CLEARANCE:
-        _recompute(K, index, z, beta, support, ~check, e)
-        check[:] = True
+    e, check = state.e.copy(), np.ones(len(z), bool)
+    if len(z) * len(support) * exact.work > check_all:
+        check = ~_clear(K, index, problem, support, beta, e)
+    _recompute(exact, index, z, beta, support, check, e)
     return e, int(check.sum())
+
+
+def _clear(
+    K: Gram,
+    index: np.ndarray,
+    problem: MarginProblem,
+    support: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+) -> np.ndarray:
+    """Tell which points are clear of the margin whatever float32 is off; set their residuals."""
+    b, _ = problem.offset(beta, e)
+    clear = problem.clear(beta, e - b, CLEARANCE)
+    likely = np.flatnonzero(clear)
+    sums, error = K.bounded_sums(index[support], beta[support], index[likely])
+    if not error <= 0.25 * CLEARANCE:  # b is off by as much, and is found again from the proof
+        return np.zeros(len(beta), bool)
+    e[likely] = problem.z[likely] - sums
+    return clear & problem.clear(beta, e - b, CLEARANCE)
 
 
 def _recompute(

@@ -13,21 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
-from mercer._limits import Limits
+from mercer._limits import UNLIMITED, Limits
 from mercer._scratch import scratch
 from mercer.gram import Gram, combine_rows
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import _smo_loops as loops
+from mercer.solvers._turn_loops import take_turns
 
 SECONDS_BETWEEN_CHECKS = 0.05  # compiled loops come back this often for Ctrl-C and the clock
 HULLS_MEET = 1e-10  # squared distance of hulls, relative to k(x, x), that counts as none
 ALL_ACTIVE = 1000  # so few points are all active from the start
 # relative gain in one go of the loop that is only rounding: errors of many residuals cancel
 NEGLIGIBLE = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 4e-16}
+NEARLY = 0.5  # of the violation: points that come so near to violating are active too
+FEW_ACTIVE = 2000  # points that may all stay active
+SETTLED = 0.1  # of the violation: the margin by which points at bounds are settled
+MANY_UNSETTLED = 0.75  # share of the active points beyond which none is dropped
+DROPS = 20  # rounds in which points may be dropped: after them the set only grows, and is found
+TURN_BYTES = 40  # for each pair of active points, if all of them are free
+SECONDS_PER_OPERATION = 3e-10  # of Newton steps, about
 NOT_GATHERED = np.empty(0, np.int64), np.empty(0, np.bool_)  # the compact matrix is filled already
 
 
@@ -78,6 +87,16 @@ def solve_smo(
     return SmoState(run.beta, run.e, run.violation, run.steps, run.status)
 
 
+@dataclass
+class _Active:
+    """Coefficients, residuals and bounds of the active points."""
+
+    beta: np.ndarray
+    e: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+
+
 class _Run:
     """One solve; ``active`` lists the active points in the order of the compact matrix."""
 
@@ -108,7 +127,7 @@ class _Run:
         stalled = False
         self.most_active = max(64, int((limits.memory / self.K.dtype.itemsize) ** 0.5 / 1.6))
         self._activate(np.flatnonzero(self.problem.is_free(self.beta)))  # of a warm start
-        while True:
+        for round_number in count():
             new = self._violators()
             if self.violation <= tol:
                 return
@@ -118,9 +137,12 @@ class _Run:
             if stop is not None or (stalled and not len(new)):
                 self.status = stop or Status.STALLED
                 return
+            if round_number < DROPS and len(self.active) + len(new) > FEW_ACTIVE:
+                self._drop_settled()
             self._activate(new)
             growing = 0.02 * len(self.active) < len(new) and not self.is_active.all()
-            inner = max(0.8 * tol, 0.3 * self.violation if growing else 0.0)
+            share = 0.3 if growing else (0.1 if len(new) else 0.0)
+            inner = max(0.8 * tol, share * self.violation)
             stalled = self._optimise(inner, limits) == 0
 
     def _violators(self) -> np.ndarray:
@@ -133,10 +155,11 @@ class _Run:
             return np.flatnonzero(~self.is_active)
         middle = 0.5 * float(high.max() + low.min())
         # rows that cost much are asked for with more care
-        count = int(np.clip(m // (48 if self.K.is_costly else 24), 64, 2048))
-        count = min(count, self.most_active // 4)  # both sides fill half of the budget
+        most = int(np.clip(m // (48 if self.K.is_costly else 24), 64, 2048))
+        most = min(most, self.most_active // 4)  # both sides fill half of the budget
+        near = -NEARLY * min(self.violation, 0.2)  # who nearly violates is likely to do so next
         worst = [
-            _largest(np.where(self.is_active, -np.inf, excess), count)
+            _largest(np.where(self.is_active, -np.inf, excess), most, near)
             for excess in (high - middle, middle - low)
         ]
         return np.unique(np.concatenate(worst))
@@ -166,9 +189,24 @@ class _Run:
         self.compact[old:total, :total] = block
         self.compact[:old, old:total] = block[:, :old].T
 
+    def _drop_settled(self) -> None:
+        """Make points inactive that rest at 0 or a bound by a margin, if these are many.
+
+        Where classes overlap most support vectors do: steps and memory are for the others.
+        """
+        high, low = (self.e + self.up)[self.active], (self.e + self.down)[self.active]
+        margin = SETTLED * min(self.violation, 1.0)
+        middle = 0.5 * (float((self.e + self.up).max()) + float((self.e + self.down).min()))
+        unsettled = np.flatnonzero((high > middle - margin) | (low < middle + margin))
+        if len(unsettled) < MANY_UNSETTLED * len(self.active):
+            self._keep(unsettled)
+
     def _forget(self, most: int) -> None:
         """Keep only free points active: the compact matrix has reached its budget."""
-        kept = np.flatnonzero(self.problem.is_free(self.beta)[self.active])[-most:]
+        self._keep(np.flatnonzero(self.problem.is_free(self.beta)[self.active])[-most:])
+
+    def _keep(self, kept: np.ndarray) -> None:
+        """Keep some of the active points."""
         self.compact[: len(kept), : len(kept)] = self.compact[np.ix_(kept, kept)]
         self.active = self.active[kept]
         self.is_active[:] = False
@@ -176,37 +214,68 @@ class _Run:
 
     def _optimise(self, tol: float, limits: Limits) -> int:
         """Optimise the active points to a tolerance, then update all residuals."""
-        p, a, dtype = self.problem, self.active, self.K.dtype
-        beta, lo, hi = self.beta[a], p.lo[a], p.hi[a]
-        e, diagonal = self.e[a].astype(dtype), self.diagonal[a]
-        up, down = self.up[a].astype(dtype), self.down[a].astype(dtype)
-        chunk = max(1, int(self.seconds / (3e-9 * len(a) + 1e-6)))
-        size = abs(_dual_value(self.beta, p.z, self.e, p.eps))
+        a = self.active
+        at = _Active(self.beta[a], self.e[a], self.problem.lo[a], self.problem.hi[a])
+        # Newton steps take a factor of the free points, in float64, and room for pairwise ones
+        by_turns = TURN_BYTES * len(a) ** 2 <= limits.memory
+        advance = self._turns(at, tol) if by_turns else self._pairs(at, tol)
+        size = abs(_dual_value(self.beta, self.problem.z, self.e, self.problem.eps))
         taken, stop = 0, None
         try:
             while stop is None:
-                before = beta.copy(), e.copy()
-                left = limits.max_iter - self.steps - taken
-                room = chunk if limits.max_iter < 0 else min(chunk, left)
-                steps, violation = loops.run(
-                    self.compact, diagonal, e, up, down, beta, lo, hi, self.eps, tol, room,
-                    self.compact, *NOT_GATHERED,
-                )  # fmt: skip
+                before = at.beta.copy(), at.e.copy()
+                left = UNLIMITED if limits.max_iter < 0 else limits.max_iter - self.steps - taken
+                steps, done = advance(left)
                 taken += steps
-                if violation <= tol or steps < room:
+                if done:
                     break
                 stop = limits.stopped(self.steps + taken)
                 # steps that gain nothing but rounding would go on for ever
-                gain = _dual_gain(*before, beta, e, p.eps)
+                gain = _dual_gain(*before, at.beta, at.e, self.problem.eps)
                 size = max(size, gain)
-                if gain <= NEGLIGIBLE[dtype] * size:
+                if gain <= NEGLIGIBLE[self.K.dtype] * size:
                     self.status = stop = stop or Status.STALLED
-                if self.hard and hulls_meet(beta, diagonal, self._among_active):
+                if self.hard and hulls_meet(at.beta, self.diagonal[a], self._among_active):
                     self.status = stop = Status.NOT_SEPARABLE
         finally:  # Ctrl-C keeps what has been reached
-            self._set_beta(beta)
+            self._set_beta(at.beta)
             self.steps += taken
         return taken
+
+    def _turns(self, at: _Active, tol: float) -> Callable[[int], tuple[int, bool]]:
+        """Return what takes turns of pairwise and Newton steps: (steps, whether that is all)."""
+        p, a, m = self.problem, self.active, len(self.active)
+        fixed = self.compact.view()
+        fixed.flags.writeable = False
+        diagonal = self.diagonal[a].astype(np.float64)
+        z = at.e + self._among_active(at.beta)  # as if there were no other points
+        total, room = float(at.beta.sum()), scratch((m * m,), self.K.dtype, brief=True)
+        operations = self.seconds / SECONDS_PER_OPERATION
+
+        def advance(most: int) -> tuple[int, bool]:
+            steps, violation, ended = take_turns(
+                fixed, self.compact, diagonal, z, at.lo, at.hi, p.eps, total, tol, at.beta, at.e,
+                room, most, operations,
+            )  # fmt: skip
+            return steps, violation <= tol or ended or steps >= most
+
+        return advance
+
+    def _pairs(self, at: _Active, tol: float) -> Callable[[int], tuple[int, bool]]:
+        """Return what takes pairwise steps."""
+        a, dtype = self.active, self.K.dtype
+        diagonal, up, down = (v[a].astype(dtype) for v in (self.diagonal, self.up, self.down))
+        at.e = at.e.astype(dtype)
+        chunk = max(1, int(self.seconds / (3e-9 * len(a) + 1e-6)))
+
+        def advance(most: int) -> tuple[int, bool]:
+            steps, violation = loops.run(
+                self.compact, diagonal, at.e, up, down, at.beta, at.lo, at.hi, self.eps, tol,
+                min(chunk, most), self.compact, *NOT_GATHERED,
+            )  # fmt: skip
+            return steps, violation <= tol or steps < chunk
+
+        return advance
 
     def _among_active(self, delta: np.ndarray) -> np.ndarray:
         """Return K δ for coefficients of the active points."""
@@ -264,10 +333,10 @@ def hulls_meet(
     return float(delta @ product(delta)) <= HULLS_MEET * float(diagonal.max())
 
 
-def _largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the positions of the largest positive values, at most ``count``."""
+def _largest(values: np.ndarray, count: int, least: float) -> np.ndarray:
+    """Return the positions of the largest values above ``least``, at most ``count``."""
     if len(values) > count:
         positions = np.argpartition(-values, count)[:count]
     else:
         positions = np.arange(len(values))
-    return positions[values[positions] > 0]
+    return positions[values[positions] > least]

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC
 from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Polynomial
-from mercer.solvers import dense, solve_margin
+from mercer.solvers import solve_margin
 from tests.cases import shared_letters, table, two_classes
 
 X, SIGN = two_classes(60)
@@ -228,13 +228,21 @@ def test_stopping_early_is_said_and_keeps_the_best():
     assert not model.certificate_.ok
 
 
-def test_ctrl_c_inside_the_loop_is_said(monkeypatch):
+@pytest.mark.parametrize(
+    ("model", "loop"),
+    [
+        (SVC(), "mercer.solvers._many_loops.solve_each"),
+        (SVC(max_iter=10**6), "mercer.solvers.dense.take_turns"),
+    ],
+)
+def test_ctrl_c_inside_the_loop_is_said(monkeypatch, model, loop):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dense, "take_turns", interrupted)
+    monkeypatch.setattr(loop, interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        assert SVC().fit(X, SIGN).status_ == "interrupted"
+        assert model.fit(X, SIGN).status_ == "interrupted"
+    assert not model.certificate_.ok
 
 
 @pytest.mark.long
@@ -294,7 +302,7 @@ def test_a_pair_that_was_never_solved_leaves_the_whole_unproved(monkeypatch):
 
     monkeypatch.setattr("mercer.machines._classifier.solve_margin", then_ctrl_c)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = SVC().fit(table(60, 2), np.arange(60) % 3)
+        model = SVC(max_iter=10**6).fit(table(60, 2), np.arange(60) % 3)
     first, *others = (problem["value"] for problem in model.certificate_.problems)
     assert first <= model.tol
     assert min(others) > model.tol  # the gap of β = 0, for which nothing had to be solved

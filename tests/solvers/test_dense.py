@@ -12,7 +12,8 @@ from mercer.kernels import RBF, Linear, Polynomial, Sigmoid
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import DenseMatrix, Limits, SmoState, follow
-from mercer.solvers.dense import rescale, solve_dense
+from mercer.solvers._turn_loops import rescale
+from mercer.solvers.dense import solve_dense
 from tests import naive
 from tests.cases import two_classes
 

@@ -115,15 +115,20 @@ def test_a_tolerance_below_rounding_ends(C, dtype):
     assert np.isfinite(state.beta).all()
 
 
-def test_ctrl_c_keeps_what_has_been_reached(monkeypatch):
-    compiled = smo.loops.run
+# the compiled loop, where its limit of steps stands, and a budget of bytes for which it is taken
+LOOPS = {"turns": (smo, "take_turns", 12, 2**40), "pairs": (smo.loops, "run", 10, 600_000)}
+
+
+@pytest.mark.parametrize(("module", "name", "limit", "memory"), LOOPS.values(), ids=LOOPS.keys())
+def test_ctrl_c_keeps_what_has_been_reached(monkeypatch, module, name, limit, memory):
+    compiled = getattr(module, name)
 
     def interrupted(*args):
-        compiled(*args[:10], 30, *args[11:])
+        compiled(*args[:limit], 30, *args[limit + 1 :])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(smo.loops, "run", interrupted)
-    limits = Limits()
+    monkeypatch.setattr(module, name, interrupted)
+    limits = Limits(memory=memory)
     state = run(limits=limits)
     assert state.status is Status.INTERRUPTED
     assert limits.stopped(0) is Status.INTERRUPTED

@@ -1,0 +1,209 @@
+# mypy: ignore-errors
+"""Compiled from rows to proofs: many margin problems on parts of the same points.
+
+A problem begins with pairwise steps, for which rows of kernel values are fetched when they are
+first used. If it turns out to need most of them, all are fetched, and turns with Newton steps take
+over. Nothing of Python comes between two problems.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._compiled import compiled, compiled_part
+from mercer.kernels._direct_loops import _dot, values_of
+from mercer.margin import _figures, _offset, gap_of
+from mercer.solvers import _newton_loops as newton
+from mercer.solvers import _smo_loops as smo
+from mercer.solvers._turn_loops import STEP_COST, _picked, take_turns
+
+BURST = 256  # steps after which the rows are counted
+ROUNDS = 8  # of lowering the violation until the gap is small as well
+FEW_FREE = 300  # free points whose conditions are solved to rounding
+NEGLIGIBLE = 1e-15
+
+
+@compiled_part()
+def _count(flags):
+    count = 0
+    for k in range(len(flags)):
+        count += flags[k]
+    return count
+
+
+@compiled_part()
+def _lower(target, gap, tol):
+    """Return the violation to aim at next, if the gap is still too large."""
+    return target * max(0.1, min(0.7, 0.8 * tol / gap))
+
+
+@compiled_part()
+def _polish(K, z, lo, hi, eps, beta, e):
+    """Take one Newton step of the free points, whose rows are there."""
+    free = newton.free_points(beta, lo, hi)
+    if 0 < len(free) <= FEW_FREE:
+        sign = newton.signs_of(beta)
+        step, _ = newton.newton_step(K, free, sign, beta, e, eps, 0.0)
+        if len(step) > 0:
+            newton._cut_step(K, free, step, sign, lo, hi, eps, beta, e)
+
+
+@compiled_part()
+def _lazily(
+    source, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e
+):
+    """Take pairwise steps on rows that are fetched when used; return (steps, whether it is done).
+
+    Not done are problems that use many rows, or take many steps.
+    """
+    m = len(z)
+    most = min(30.0 * m, operations / (STEP_COST * m))
+    up, down = np.empty(m), np.empty(m)
+    short = _picked(diagonal, np.arange(m), K)
+    steps, target = 0, tol
+    for _ in range(ROUNDS):
+        smo.set_all_masks(beta, lo, hi, eps, up, down)
+        every = np.arange(m)
+        residual, ups, downs = _picked(e, every, K), _picked(up, every, K), _picked(down, every, K)
+        violation, taken = np.inf, BURST
+        while taken == BURST and violation > 0.8 * target:
+            taken, violation = smo.run(
+                K, short, residual, ups, downs, beta, lo, hi, K.dtype.type(eps), 0.8 * target,
+                BURST, source, index, have,
+            )  # fmt: skip
+            steps += taken
+            if _count(have) > lazy * m or steps > most:
+                break
+        newton._set_residuals(fixed, z, beta, e)
+        if violation > 0.8 * target:
+            return steps, False
+        _polish(fixed, z, lo, hi, eps, beta, e)
+        _, violation, gap = gap_of(beta, e, z, lo, hi, eps)
+        if violation <= tol and gap <= 0.95 * tol:
+            return steps, True
+        target = _lower(target, gap, tol) if gap > 0.95 * tol else 0.5 * target
+    return steps, False
+
+
+@compiled_part()
+def _solve(
+    source, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed, room, beta, e
+):
+    """Solve one problem; return (steps, whether violation and gap are within the tolerance)."""
+    m = len(z)
+    have = np.zeros(m, np.bool_)
+    steps, done = _lazily(
+        source, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e
+    )
+    if done or not whole:
+        return steps, done
+    for i in range(m):
+        if not have[i]:
+            smo.fetch(source, index, i, K[i])
+    target = tol
+    for _ in range(ROUNDS):
+        taken, violation, _ = take_turns(
+            fixed, K, diagonal, z, lo, hi, eps, 0.0, target, beta, e, room, 2**62, operations
+        )
+        steps += taken
+        if violation > target:
+            return steps, False
+        if len(newton.free_points(beta, lo, hi)) <= FEW_FREE:
+            newton.newton(fixed, z, lo, hi, eps, 0.0, NEGLIGIBLE, beta, e)
+        _, violation, gap = gap_of(beta, e, z, lo, hi, eps)
+        if violation <= tol and gap <= 0.95 * tol:
+            return steps, True
+        target = _lower(target, gap, tol) if gap > 0.95 * tol else 0.5 * target
+    return steps, False
+
+
+@compiled()
+def solve_each(
+    source, todo, offsets, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed,
+    room, beta, e, steps, done,
+):  # fmt: skip
+    """Solve the problems ``todo``, each on its part offsets[p] … offsets[p + 1] of the arrays.
+
+    ``lazy`` is the share of rows that are fetched one by one; a problem that needs more is left,
+    or with ``whole`` gets all of them. No more than about ``operations`` are spent on each.
+    ``K``, ``fixed`` (the same memory, not written to) and ``room`` hold the square of the largest
+    problem.
+    """
+    for p in todo:
+        a, b = offsets[p], offsets[p + 1]
+        m = b - a
+        square, held = K[: m * m].reshape(m, m), fixed[: m * m].reshape(m, m)
+        steps[p], done[p] = _solve(
+            source, index[a:b], diagonal[a:b], z[a:b], lo[a:b], hi[a:b], eps, tol, lazy, whole,
+            operations, square, held, room, beta[a:b], e[a:b],
+        )  # fmt: skip
+        newton._set_residuals(held, z[a:b], beta[a:b], e[a:b])  # of β ≠ 0 all rows are there
+
+
+@compiled_part()
+def _is_clear(v, r, lo, hi, eps, clearance):
+    """Tell whether a point takes no part: β = 0, and no slack by more than the clearance."""
+    above = hi <= 0 or r < eps - clearance
+    below = lo >= 0 or r > clearance - eps
+    return v == 0 and above and below
+
+
+@compiled_part()
+def _exact(rows, index, which, columns, weights, z, e, room):
+    """Write z − Kβ of some points in float64."""
+    for k in range(len(z)):
+        if which[k]:
+            values_of(rows, index[k], columns, room)
+            e[k] = z[k] - _dot(weights, room)
+
+
+@compiled_part()
+def _support(rows, index, beta):
+    """Return the columns of the support vectors' rows, and their coefficients."""
+    used = newton.places_of(beta != 0)
+    X = rows.X
+    columns, weights = np.empty((X.shape[1], len(used)), X.dtype), np.empty(len(used))
+    for s in range(len(used)):
+        weights[s] = beta[used[s]]
+        for c in range(X.shape[1]):
+            columns[c, s] = X[index[used[s]], c]
+    return columns, weights
+
+
+@compiled()
+def residuals_each(
+    rows, todo, offsets, index, z, lo, hi, eps, check_all, clearance, beta, e, checked
+):
+    """Set the residuals of problems to exact ones, from the points' rows in float64.
+
+    In problems of more than ``check_all`` kernel values points that are clear by the problem's
+    clearance are left out.
+    """
+    for p in todo:
+        part = slice(offsets[p], offsets[p + 1])
+        columns, weights = _support(rows, index[part], beta[part])
+        room, m = np.empty(len(weights)), offsets[p + 1] - offsets[p]
+        which = np.ones(m, np.bool_)
+        if m * len(weights) > check_all:
+            b, _ = _offset(beta[part], e[part], lo[part], hi[part], eps)
+            for k in range(m):
+                j = offsets[p] + k
+                which[k] = not _is_clear(beta[j], e[j] - b, lo[j], hi[j], eps, clearance[p])
+        _exact(rows, index[part], which, columns, weights, z[part], e[part], room)
+        checked[p] = _count(which)
+
+
+@compiled()
+def figures_each(offsets, z, lo, hi, eps, beta, e, b, pair, size, figures):
+    """Write what proofs need: offset, worst pair, Σ|β| and figures of each problem."""
+    for p in range(len(b)):
+        part = slice(offsets[p], offsets[p + 1])
+        b[p], pair[p] = _offset(beta[part], e[part], lo[part], hi[part], eps)
+        f = figures[p]
+        (f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11], f[12]) = (
+            _figures(beta[part], e[part], z[part], lo[part], hi[part], eps, b[p])
+        )
+        total = 0.0
+        for k in range(offsets[p], offsets[p + 1]):
+            total += abs(beta[k])
+        size[p] = total

@@ -1,0 +1,202 @@
+"""Many margin problems on parts of the same points, solved side by side and proved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer._array import n_threads, run_tiles
+from mercer._limits import Limits
+from mercer._scratch import scratch
+from mercer.certify import gap_proof
+from mercer.gram import BlockedGram, DenseGram, Gram
+from mercer.kernels.tiles import differences
+from mercer.margin import Figures, MarginProblem
+from mercer.result import Status
+from mercer.solvers import _many_loops as loops
+from mercer.solvers.dense import OPERATIONS_BETWEEN_CHECKS as BETWEEN
+from mercer.solvers.margin import CLEARANCE, DENSE_UP_TO, MarginSolution, exact_residuals
+from mercer.solvers.smo import SmoState
+
+CHECK_ALL = 2**17  # kernel values of a proof that leaves out no point
+SQUARES_TOGETHER = 2**24  # kernel values of what a thread solves before it looks at the clock
+SIDE_BY_SIDE = 2000  # points of all problems that are worth a second thread
+LAZY = 0.4  # share of its rows that a problem fetches one by one
+LAZY_ALONE = 0.15  # of a problem without others, whose rows all threads can compute together
+
+Part = tuple[np.ndarray, MarginProblem]
+
+
+def row_source(K: Gram) -> Any:
+    """Return where compiled loops find rows of K, or None: an array, or the points' own rows."""
+    if type(K) is BlockedGram and K.symmetric:
+        return differences(K.kernel, K.X, K.Y, K.dtype)
+    return K.toarray() if type(K) is DenseGram and K.symmetric else None
+
+
+def solve_many(
+    K: Gram, parts: Sequence[Part], *, tol: float, limits: Limits, about: Sequence[str]
+) -> list[MarginSolution | SmoState | None]:
+    """Solve margin problems from nothing, all in compiled loops, and prove them.
+
+    Each part is the points of a problem, increasing, and the problem; all have the same ε, finite
+    bounds and Σβ = 0.
+
+    Returns
+    -------
+    list
+        A solution with its proof; or the state in which a hard problem was left to `solve_margin`;
+        or None for what was not begun. All are None where K has no rows that loops can read.
+    """
+    nothing: list[MarginSolution | SmoState | None] = [None] * len(parts)
+    most = max(len(index) for index, _ in parts)
+    source, workers = row_source(K), n_threads()
+    if source is None or not _is_plain(parts, limits) or most > DENSE_UP_TO:
+        return nothing
+    if 2 * workers * most * most * K.dtype.itemsize > limits.memory:
+        return nothing
+    many = _Many(K, source, parts, tol, about)
+    workers = workers if len(many.z) > SIDE_BY_SIDE else 1
+    try:
+        many.solve(limits, workers)
+    except KeyboardInterrupt:  # what is done is kept, the rest is for others to end in good order
+        limits.interrupt()
+    if not many.begun.any():
+        return nothing
+    many.prove(workers)
+    return many.solutions()
+
+
+def _is_plain(parts: Sequence[Part], limits: Limits) -> bool:
+    finite = all(np.isfinite(p.hi).all() and np.isfinite(p.lo).all() for _, p in parts)
+    same = len({p.eps for _, p in parts}) == 1
+    return finite and same and limits.max_iter < 0 and not any(p.total for _, p in parts)
+
+
+class _Many:
+    """All problems, one after the other in arrays."""
+
+    def __init__(
+        self, K: Gram, source: Any, parts: Sequence[Part], tol: float, about: Sequence[str]
+    ):
+        self.K, self.source, self.parts = K, source, parts
+        self.tol, self.about = tol, about
+        count = len(parts)
+        self.offsets = np.cumsum([0, *(len(index) for index, _ in parts)])
+        self.index = np.concatenate([index for index, _ in parts]).astype(np.int64)
+        self.z, self.lo, self.hi = (
+            np.concatenate([getattr(problem, name) for _, problem in parts])
+            for name in ("z", "lo", "hi")
+        )
+        self.eps = float(parts[0][1].eps)
+        self.diagonal = K.diagonal().astype(np.float64)[self.index]
+        self.beta, self.e = np.zeros(len(self.z)), self.z.astype(np.float64)
+        self.steps, self.checked = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.begun, self.done = np.zeros(count, bool), np.zeros(count, bool)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one problem, large enough for all threads."""
+        return len(self.parts) == 1 and len(self.z) > SIDE_BY_SIDE
+
+    def solve(self, limits: Limits, workers: int) -> None:
+        most = int(np.diff(self.offsets).max())
+        rooms = [
+            [scratch((most * most,), self.K.dtype, brief=True) for _ in range(2)]
+            for _ in range(workers)
+        ]
+
+        plan = (LAZY_ALONE, False, 4 * BETWEEN) if self.is_alone else (LAZY, True, BETWEEN)
+
+        def work(todo: np.ndarray, worker: int) -> None:
+            if limits.stopped():
+                return
+            matrix, room = rooms[worker]
+            fixed = matrix.view()
+            fixed.flags.writeable = False
+            self.begun[todo] = True
+            loops.solve_each(
+                self.source, todo, self.offsets, self.index, self.diagonal, self.z, self.lo,
+                self.hi, self.eps, self.tol, *plan, matrix, fixed, room, self.beta, self.e,
+                self.steps, self.done,
+            )  # fmt: skip
+
+        run_tiles(work, self._shares(workers), workers, limits.interrupt)
+
+    def _shares(self, workers: int) -> list[np.ndarray]:
+        """Return the numbers of problems that a thread takes at once."""
+        count = len(self.parts)
+        most = int(np.diff(self.offsets).max())
+        size = max(1, min(count // (4 * workers), SQUARES_TOGETHER // most**2))
+        return [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
+
+    def prove(self, workers: int) -> None:
+        """Set the residuals to exact ones."""
+        if self.K.dtype == np.float64 and isinstance(self.source, np.ndarray):
+            self.checked = np.diff(self.offsets)
+            return
+        by_loops = not (isinstance(self.source, np.ndarray) or self.is_alone)
+        rows = row_source(self.K.in_double()) if by_loops else None
+        if rows is None:
+            self._prove_one_by_one()
+            return
+        clearance = np.where(self._errors() <= 0.25 * CLEARANCE, CLEARANCE, np.inf)
+
+        def work(todo: np.ndarray, worker: int) -> None:
+            loops.residuals_each(
+                rows, todo, self.offsets, self.index, self.z, self.lo, self.hi, self.eps,
+                CHECK_ALL, clearance, self.beta, self.e, self.checked,
+            )  # fmt: skip
+
+        run_tiles(work, self._shares(workers), workers)
+
+    def _errors(self) -> np.ndarray:
+        """Return how far the residuals of each problem may be off: values of a kernel with
+        differences are all of the same size."""
+        one = self.K.error(np.zeros(1, np.intp), np.ones(1), np.zeros(1, np.intp))
+        return one * np.add.reduceat(np.abs(self.beta), self.offsets[:-1])
+
+    def _prove_one_by_one(self) -> None:
+        work = CHECK_ALL * self.K.in_double().work // len(self.parts)
+        for number in np.flatnonzero(self.done).tolist():
+            (index, problem), part = self.parts[number], self._part(number)
+            state = SmoState(self.beta[part], self.e[part])
+            self.e[part], self.checked[number] = exact_residuals(
+                self.K, index, problem, state, work
+            )
+
+    def _part(self, number: int) -> slice:
+        return slice(self.offsets[number], self.offsets[number + 1])
+
+    def solutions(self) -> list[MarginSolution | SmoState | None]:
+        count = len(self.parts)
+        b, pair, size = np.empty((3, count))
+        figures = np.empty((count, len(Figures._fields)))
+        loops.figures_each(
+            self.offsets, self.z, self.lo, self.hi, self.eps, self.beta, self.e, b, pair, size,
+            figures,
+        )  # fmt: skip
+        return [
+            self._solution(number, float(b[number]), float(pair[number]), float(size[number]), row)
+            for number, row in enumerate(figures.tolist())
+        ]
+
+    def _solution(
+        self, number: int, b: float, pair: float, size: float, figures: list[float]
+    ) -> MarginSolution | SmoState | None:
+        if not self.begun[number]:
+            return None
+        part, steps = self._part(number), int(self.steps[number])
+        state = SmoState(self.beta[part], self.e[part], pair, steps)
+        found = Figures._make([*figures[:-2], *map(int, figures[-2:])])
+        extra = {"checked": int(self.checked[number]), "steps": steps, "storage": self.K.storage}
+        proof = gap_proof(
+            self.parts[number][1], found, b, pair, size,
+            tolerance=self.tol, about=self.about[number], extra=extra,
+        )  # fmt: skip
+        if not (self.done[number] and proof.ok and found.squared_norm >= 0):
+            return state
+        norm2 = found.squared_norm
+        return MarginSolution(state.beta, Status.OPTIMAL, proof, b, {"steps": steps}, state, norm2)
