@@ -97,6 +97,11 @@ class MarginClassifier(MarginEstimator):
             return list(combinations(range(k), 2))
         return [(c, -1) for c in range(k)]
 
+    @property
+    def _solve_one(self) -> Callable[..., MarginSolution]:
+        """What solves one problem."""
+        return solve_margin
+
     def _solve(
         self,
         training: Training,
@@ -112,7 +117,7 @@ class MarginClassifier(MarginEstimator):
             plus, minus = pairs[number]
             index, sign = self._points_of(training, plus, minus)
             start = None if starts is None else starts[number].scaled(sign, ratio)
-            solution = solve_margin(
+            solution = self._solve_one(
                 training.K,
                 index,
                 MarginProblem.classify(sign, training.weight[index]),
@@ -170,7 +175,7 @@ class MarginClassifier(MarginEstimator):
             index, sign = self._points_of(training, plus, minus)
             weight = training.weight[index]
             held_out = held_out_values(
-                training.K, index, sign, weight, self.tol, limits, training.exact
+                training.K, index, sign, weight, self.tol, limits, training.exact, self._solve_one
             )
             share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
