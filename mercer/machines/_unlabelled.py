@@ -125,17 +125,17 @@ class WithGraph:
     random_state: Any
     memory: Any
     kernel_: Kernel
+    graph_: sp.csr_array
 
-    def _laplacian(self, sample: Sample) -> sp.csr_array:
-        """Return the Laplacian of the graph; without a penalty none is looked for."""
+    def _weights(self, sample: Sample) -> sp.csr_array:
+        """Return the graph; without a penalty none is looked for."""
         n = len(sample)
         if self.graph is not None:
-            return laplacian(check_graph(self.graph, n), self.normalized)
+            return check_graph(self.graph, n)
         if self.lam_graph == 0 or n < 2:
             return sp.csr_array((n, n))
         k = neighbors_of(self.n_neighbors, n)
-        W, _ = neighbor_weights(self.kernel_, sample, k, parse_memory(self.memory))
-        return laplacian(W, self.normalized)
+        return neighbor_weights(self.kernel_, sample, k, parse_memory(self.memory))[0]
 
     def _drawn(self, n: int) -> np.ndarray | None:
         """Return the numbers of the landmarks; None: all rows are."""
@@ -152,7 +152,8 @@ class WithGraph:
         weight: np.ndarray | None = None,
     ) -> Manifold:
         """Return the rows with their penalty (λ_graph Lᵖ + diag w)/λ beside ‖f‖²."""
-        L = self._laplacian(sample)
+        self.graph_ = self._weights(sample)
+        L = laplacian(self.graph_, self.normalized)
         N = GraphPenalty(L, self.lam_graph / ambient, self.power, weight)
         points = None if drawn is None else sample[drawn]
         return Manifold(self.kernel_, sample, N, points, parse_memory(self.memory))

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from mercer._estimator import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Rows, Size
+from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Rows, Size, Sparse
 from mercer.gram import gram
 from mercer.kernels.sample import Sample
 from mercer.machines._expansion import KernelExpansion
@@ -26,6 +26,7 @@ class GraphRidge(WithGraph, KernelExpansion):
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "n_fit_": Size("rows"),
         "n_labelled_": Integers(least=1),
+        "graph_": Sparse("rows", "rows"),
         "landmark_indices_": Maybe(Integers("points", below="rows")),
         "X_fit_": Rows("points"),
         "dual_coef_": Floats("points", "targets?"),
@@ -130,6 +131,8 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, GraphRidge):
         b.
     n_labelled_ : int
         How many rows have a target.
+    graph_ : sparse array of shape (n, n)
+        The weights of the edges.
     landmark_indices_ : array of int or None
         The numbers of the landmarks among the training rows, if there are any.
     certificate_ : Certificate
@@ -215,7 +218,7 @@ class LaplacianRidgeClassifier(ClassifierMixin, GraphRidge):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
-    dual_coef_, intercept_, n_labelled_, landmark_indices_, certificate_, kernel_
+    dual_coef_, intercept_, n_labelled_, graph_, landmark_indices_, certificate_, kernel_
         As of `LaplacianRidge`, with a target for each class; of two classes there is one target.
 
     Examples

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._estimator import class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Maybe
+from mercer._state import Attribute, Floats, Integers, Maybe, Sparse
 from mercer.certify import manifold_gap
 from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
@@ -97,6 +97,8 @@ class LaplacianSVC(WithGraph, SVC):
         How many labelled rows of each class have a force.
     n_labelled_ : int
         How many rows have a label.
+    graph_ : sparse array of shape (n, n)
+        The weights of the edges.
     landmark_indices_ : array of int or None
         The numbers of the landmarks among the training rows, if there are any.
     intercept_, classes_, margin_, n_iter_, kernel_
@@ -119,6 +121,7 @@ class LaplacianSVC(WithGraph, SVC):
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "n_labelled_": Integers(least=2),
+        "graph_": Sparse("rows", "rows"),
         "landmark_indices_": Maybe(Integers("landmarks", below="rows")),
         "dual_coef_": Floats("problems", "support"),
     }
@@ -192,6 +195,11 @@ class LaplacianSVC(WithGraph, SVC):
     def path(self, X: Any, y: Any, Cs: Any) -> list[SVC]:  # type: ignore[override]
         """Return machines fitted for each C, all from one deformed kernel."""
         return super().path(X, y, Cs)
+
+    def _share(self, other: SVC) -> None:
+        super()._share(other)
+        for name in ("graph_", "n_labelled_", "landmark_indices_"):
+            setattr(self, name, getattr(other, name))
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any = None, *, limits: Limits | None = None

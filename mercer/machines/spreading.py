@@ -14,7 +14,7 @@ from mercer._array import parse_memory, ranges
 from mercer._estimator import FLOATS, ProvedEstimator, class_codes, validated
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Labels, Rows, one_more
+from mercer._state import Attribute, Floats, Integers, Labels, Rows, Sparse, one_more
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._unlabelled import AMONG_LABELLED, neighbors_of, split_labels
@@ -68,6 +68,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         Shares of the classes in F; rows that no label reaches have the shares of the labels.
     transduction_ : array of shape (n,)
         The labels of all training rows.
+    graph_ : sparse array of shape (n, n)
+        The weights of the edges.
     unit_ : float
         m.
     n_iter_ : int
@@ -90,6 +92,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "classes_": Labels("classes"),
         "X_fit_": Rows("rows"),
+        "graph_": Sparse("rows", "rows"),
         "label_distributions_": Floats("rows", "classes"),
         "transduction_": Labels("rows"),
         "unit_": Floats(finite=True),
@@ -142,7 +145,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         sample = Sample(X)
         labelled = np.flatnonzero(known)
         self.classes_, codes = class_codes(np.asarray(y)[labelled], among=AMONG_LABELLED)
-        W = self._weights(sample)
+        W = self.graph_ = self._weights(sample)
         Y = np.zeros((len(sample), len(self.classes_)))
         Y[labelled, codes] = 1.0
         limits = Limits.of(self.max_iter, self.time_limit)
@@ -195,7 +198,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

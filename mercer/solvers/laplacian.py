@@ -39,6 +39,7 @@ COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
 RESTARTS = 3  # from the recomputed residual
 PATIENCE = 30  # products without a smaller residual: rounding stops it
+REFINEMENTS = 4  # steps of a squared loss, each from the recomputed gradient
 GOAL = 0.01  # of the tolerance of a proof: how far the equation is solved before
 NEGLIGIBLE = 1e-13  # of the largest eigenvalue of ZᵀNR: such directions are rounding
 
@@ -292,41 +293,56 @@ def solve_manifold_ridge(
         ``value`` is α, shape (n, t), ``intercept`` has shape (t,).
     """
     limits, pull = limits or Limits(), (weight / lam)[:, None]
-    shift = weight @ Y / weight.sum() if fit_intercept else np.zeros(Y.shape[1])
-    forces = pull * (Y - shift)
-    try:
-        alpha, b = _settled(manifold, forces, weight, pull, fit_intercept, limits, tolerance)
-    except KeyboardInterrupt:
-        limits.interrupt()
-        alpha, b = np.zeros_like(Y), np.zeros(Y.shape[1])
-    f = manifold.product(alpha)
-    if fit_intercept:
-        b = weight @ (Y - shift - f) / weight.sum()
-    proof = _gradient(manifold, Y, weight, lam, (alpha, f, b + shift), tolerance)
+    problem = _RidgeProblem(manifold, Y, weight, pull, fit_intercept)
+    alpha = np.zeros_like(Y)
+    rest, sums = pull * (Y - problem.shift), weight @ (Y - problem.shift)
+    for _ in range(REFINEMENTS):
+        try:
+            alpha = alpha + problem.step(rest, sums, GOAL * tolerance, limits)
+        except KeyboardInterrupt:
+            limits.interrupt()
+        f = manifold.product(alpha)
+        b = problem.offset(f)
+        rest, sums = pull * (Y - b) - alpha - manifold.N @ f, np.zeros(Y.shape[1])
+        proof = _gradient(manifold, Y, weight, lam, (alpha, f, b), rest, tolerance)
+        if proof.ok or limits.stopped():
+            break
     status = Status.OPTIMAL if proof.ok else limits.stopped() or Status.ILL_CONDITIONED
     stats = {"products": manifold.system.products}
-    return Solution(alpha, status, proof, intercept=b + shift, stats=stats)
+    return Solution(alpha, status, proof, intercept=b, stats=stats)
 
 
-def _settled(
-    manifold: Manifold,
-    forces: np.ndarray,
-    weight: np.ndarray,
-    pull: np.ndarray,
-    fit_intercept: bool,
-    limits: Limits,
-    tolerance: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return α and b: the offset is the unknown of one more force, w/λ at each labelled row."""
-    goal = GOAL * tolerance
-    if not fit_intercept:
-        return manifold.settle(forces, goal=goal, limits=limits)[0], np.zeros(forces.shape[1])
-    both = np.column_stack([pull, forces])
-    alpha, g = manifold.settle(both, goal=goal, limits=limits)
-    # Σ w(y − f − b) = 0 with f = g_y − b g_1
-    lam = weight.sum() / pull.sum()
-    b = (lam * forces.sum(axis=0) - weight @ g[:, 1:]) / (weight @ (1.0 - g[:, 0]))
-    return alpha[:, 1:] - alpha[:, :1] * b, b
+class _RidgeProblem(NamedTuple):
+    """(I + NK) α + b w/λ = w y/λ and Σ w(y − f − b) = 0, and steps towards its solution."""
+
+    manifold: Manifold
+    Y: np.ndarray
+    weight: np.ndarray
+    pull: np.ndarray
+    fit_intercept: bool
+
+    @property
+    def shift(self) -> np.ndarray:
+        """The mean target, by which nothing is lost: the offset follows f."""
+        return self.offset(np.zeros_like(self.Y))
+
+    def offset(self, f: np.ndarray) -> np.ndarray:
+        """Return the best b for values f."""
+        if not self.fit_intercept:
+            return np.zeros(self.Y.shape[1])
+        return self.weight @ (self.Y - f) / self.weight.sum()
+
+    def step(self, forces: np.ndarray, sums: np.ndarray, goal: float, limits: Limits) -> np.ndarray:
+        """Return α for these forces, with the offset that makes Σ w(f + b) the given sums.
+
+        The offset is the unknown of one more force, w/λ at each labelled row.
+        """
+        if not self.fit_intercept:
+            return self.manifold.settle(forces, goal=goal, limits=limits)[0]
+        both = np.column_stack([self.pull, forces])
+        alpha, g = self.manifold.settle(both, goal=goal, limits=limits)
+        b = (sums - self.weight @ g[:, 1:]) / (self.weight @ (1.0 - g[:, 0]))
+        return alpha[:, 1:] - alpha[:, :1] * b
 
 
 def _gradient(
@@ -335,12 +351,12 @@ def _gradient(
     weight: np.ndarray,
     lam: float,
     found: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rest: np.ndarray,
     tolerance: float,
 ) -> Certificate:
+    """Prove that the gradient, Σ restᵢ k(·, xᵢ) up to a factor, is small."""
     alpha, f, b = found
-    pull = (weight / lam)[:, None]
-    rho = alpha + manifold.N @ f - pull * (Y - b)
-    norm2, size2 = (_norm2(manifold, V) for V in (rho, pull * Y))
+    norm2, size2 = (_norm2(manifold, V) for V in (rest, (weight / lam)[:, None] * Y))
     value = float(np.sqrt(norm2 / max(size2, TINY)))
     error = float(weight @ ((Y - f - b) ** 2).sum(axis=1))
     squared_norm = float((alpha * f).sum())
