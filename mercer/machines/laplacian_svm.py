@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import class_codes
@@ -195,6 +196,9 @@ class LaplacianSVC(WithGraph, SVC):
     def path(self, X: Any, y: Any, Cs: Any) -> list[SVC]:  # type: ignore[override]
         """Return machines fitted for each C, all from one deformed kernel."""
         return super().path(X, y, Cs)
+
+    def _with_bound(self, C: float) -> SVC:
+        return clone(self).set_params(C=C)
 
     def _share(self, other: SVC) -> None:
         super()._share(other)
