@@ -27,7 +27,8 @@ from mercer.solvers import MarginSolution, solve_margin
 from mercer.solvers.box import solve_without_offset
 from mercer.solvers.laplacian import Manifold
 
-GOAL = 1e-3  # of the tolerance: how exactly the kernel is deformed
+ROUGH = 0.1  # of the tolerance: how exactly the kernel is deformed; the gap feels its square
+GOAL = 0.01  # of the tolerance: how exactly the coefficients of all rows follow
 
 
 class GraphTraining(NamedTuple):
@@ -219,10 +220,10 @@ class LaplacianSVC(WithGraph, SVC):
         self.n_labelled_, self.landmark_indices_ = len(labelled), self._drawn(len(sample))
         manifold = self._manifold(sample, self.landmark_indices_)
         try:
-            values = manifold.deformed(labelled, goal=GOAL * self.tol, limits=limits)
+            values = manifold.deformed(labelled, goal=ROUGH * self.tol, limits=limits)
         except KeyboardInterrupt:  # without the graph it is a machine too, and its proof says so
             limits.interrupt()
-            values = manifold.deformed(labelled, goal=GOAL * self.tol, limits=limits)
+            values = manifold.deformed(labelled, goal=ROUGH * self.tol, limits=limits)
         K = gram(Precomputed(), values)
         points = [np.flatnonzero(codes == c) for c in range(len(self.classes_))]
         order = np.arange(len(labelled))
@@ -246,7 +247,9 @@ class LaplacianSVC(WithGraph, SVC):
         for column, (index, solution) in enumerate(zip(parts, solutions, strict=True)):
             forces[training.labelled[index], column] = solution.value
         limits = training.limits if training.limits.stopped() else Limits()
-        alpha, g = manifold.settle(forces, goal=GOAL * self.tol, limits=limits)
+        alpha, g = manifold.settle(
+            forces, goal=GOAL * self.tol, limits=limits, points=training.labelled
+        )
         proved = self._proved(training, solutions, parts, alpha, g)
         self._keep_expansion(sample, manifold, alpha)
         acting = (forces != 0).any(axis=1)[training.labelled]

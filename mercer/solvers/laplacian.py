@@ -33,7 +33,7 @@ from mercer.result import Certificate, Solution, Status
 from mercer.solvers.graphs import GraphPenalty
 from mercer.solvers.pivoted import pivoted_cholesky, randomly_pivoted_cholesky
 
-MOST_ROWS = 1000  # of K in the preconditioner; more cost longer than the products they save
+MOST_ROWS = 1500  # of K in the preconditioner; more cost longer than the products they save
 ARRAYS = 4  # of n × rank values that live at the same time
 COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
@@ -112,37 +112,46 @@ class Deformation:
         """Return (I + FFᵀN)⁻¹ R."""
         return R - self._F @ cho_solve(self._core, self._NF.T @ R, check_finite=False)
 
-    def solve(self, right: np.ndarray, *, goal: float, limits: Limits | None = None) -> np.ndarray:
+    def solve(
+        self,
+        right: np.ndarray,
+        *,
+        goal: float,
+        limits: Limits | None = None,
+        start: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Return f of shape (n, t) with (I + K N) f = right, right = K r, up to a small part.
 
         Each column is done when its residual is ``goal`` of what it was at f = 0, in the norm of
         the equation, which does not see what N takes to 0. Out of time, or if rounding stops it,
         the best so far is returned.
         """
-        limits, f = limits or Limits(), np.zeros_like(right)
-        rest, before, most = right, np.inf, self.products + MAX_PRODUCTS
+        limits, most = limits or Limits(), self.products + MAX_PRODUCTS
+        f, rest, sizes = np.zeros_like(right), right, self._sizes(right)
+        if start is not None:
+            f, rest = start, right - start - self._apply(self.N @ start)
+        before = np.inf
         for _ in range(RESTARTS):
-            f = f + self._conjugate_gradients(rest, goal, limits, most)
-            if limits.stopped() or self.products >= most:
+            part = _worst(self._sizes(rest), sizes)
+            if part <= goal or part > 0.5 * before or limits.stopped() or self.products >= most:
                 break
-            rest = right - f - self._apply(self.N @ f)
-            size = self._size(rest) / max(self._size(right), 1e-300)
-            if size <= goal or size > 0.5 * before:
-                break
-            before = size
+            f = f + self._conjugate_gradients(rest, goal * sizes, limits, most)
+            rest, before = right - f - self._apply(self.N @ f), part
         return f
 
     def _apply(self, NV: np.ndarray) -> np.ndarray:
         self.products += 1
         return self.product(NV)
 
-    def _size(self, R: np.ndarray) -> float:
-        return float(np.sqrt(max(0.0, float((self._near_inverse(R) * (self.N @ R)).sum()))))
+    def _sizes(self, R: np.ndarray) -> np.ndarray:
+        """Return the norm of each column's residual."""
+        squares = np.einsum("ij,ij->j", self._near_inverse(R), self.N @ R)
+        return np.sqrt(np.maximum(squares, 0.0))
 
     def _conjugate_gradients(
-        self, R: np.ndarray, goal: float, limits: Limits, most: int
+        self, R: np.ndarray, goals: np.ndarray, limits: Limits, most: int
     ) -> np.ndarray:
-        """Return the solution for the right-hand side R.
+        """Return the solution for the right-hand side R, each column up to its goal.
 
         This is the variant of Dubrulle, which keeps the residuals orthonormal (in the inner product
         of the preconditioned equation), so that forces which depend on each other, or are done
@@ -151,7 +160,6 @@ class Deformation:
         X = best = np.zeros_like(R)
         Z, NZ, R, C = self._orthonormal(R)
         D, ND = Z, NZ
-        first = np.linalg.norm(C, axis=0)
         least, since = np.inf, 0
         while len(C) and since < PATIENCE and self.products < most and not limits.stopped():
             W = D + self._apply(ND)
@@ -160,14 +168,11 @@ class Deformation:
             Z, NZ, R, S = self._orthonormal(R - W @ inverse)
             C = S @ C
             D, ND = Z + D @ S.T, NZ + ND @ S.T
-            part = np.divide(
-                np.linalg.norm(C, axis=0), first, out=np.zeros_like(first), where=first > 0
-            )
-            worst = float(part.max(initial=0.0))
+            worst = _worst(np.linalg.norm(C, axis=0), goals)
             since = 0 if worst < least else since + 1
             if worst < least:
                 least, best = worst, X
-            if worst <= goal:
+            if worst <= 1.0:
                 break
         return best
 
@@ -182,6 +187,12 @@ class Deformation:
         V = V[:, kept]
         inverse = V / root
         return Z @ inverse, NZ @ inverse, R @ inverse, root[:, None] * V.T
+
+
+def _worst(sizes: np.ndarray, wholes: np.ndarray) -> float:
+    """Return the largest part; what is 0 beside 0 is done."""
+    parts = np.divide(sizes, wholes, out=np.where(sizes > 0, np.inf, 0.0), where=wholes > 0)
+    return float(parts.max(initial=0.0))
 
 
 # ---------------------------------------------------------------- rows and their graph
@@ -212,6 +223,7 @@ class Manifold:
     ):
         self.N, self.n, self._memory = N, len(rows), memory
         self.landmarks: Landmarks | None = None
+        self._responses: np.ndarray | None = None
         if landmarks is None:
             self.K = gram(kernel, rows, purpose="direct", memory=memory // 2)
             self.product: Product = lambda V: self.K @ V
@@ -223,7 +235,7 @@ class Manifold:
 
     @cached_property
     def system(self) -> Deformation:
-        """The equation; its preconditioner costs a thousand rows of K."""
+        """The equation; its preconditioner costs some rows of K."""
         if self.landmarks is None:
             return Deformation.of_gram(self.K, self.N, self._memory // 4)
         return Deformation(self.product, self.landmarks.F, self.N)
@@ -236,24 +248,39 @@ class Manifold:
     def deformed(self, points: np.ndarray, *, goal: float, limits: Limits) -> np.ndarray:
         """Return K̃ among some rows, (l, l): f at these for a force of 1 at each of them.
 
-        Out of time, columns that are not begun are those of K.
+        What all rows answer is kept, if there is room: `settle` starts from it. Out of time,
+        columns that are not begun are those of K.
         """
         out = allocate((len(points), len(points)), np.float64, self._memory)
+        kept = self.N.lam > 0 and 8 * self.n * len(points) <= self._memory // 8
+        self._responses = np.zeros((self.n, len(points))) if kept else None
         for part in ranges(len(points), COLUMNS):
             right = self._columns(points[part])
             if self.N.lam > 0 and not limits.stopped():
                 g = self.system.solve(right, goal=goal, limits=limits)
                 right = right - self.product(self.N @ g)  # g is known up to what N does not see
+                if self._responses is not None:
+                    self._responses[:, part] = right
             out[:, part] = right[points]
         return (out + out.T) / 2.0
 
     def settle(
-        self, forces: np.ndarray, *, goal: float, limits: Limits
+        self,
+        forces: np.ndarray,
+        *,
+        goal: float,
+        limits: Limits,
+        points: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return α = r − N g and g ≈ Kα for forces r, each of shape (n, t)."""
+        """Return α = r − N g and g ≈ Kα for forces r, each of shape (n, t).
+
+        ``points`` are those of the last `deformed`, if there are no forces elsewhere.
+        """
         if not self.N.acts:
             return forces, np.zeros_like(forces)
-        g = self.system.solve(self.product(forces), goal=goal, limits=limits)
+        known = points is not None and self._responses is not None
+        start = self._responses @ forces[points] if known else None
+        g = self.system.solve(self.product(forces), goal=goal, limits=limits, start=start)
         return forces - self.N @ g, g
 
     def coefficients(self, alpha: np.ndarray, points: int) -> np.ndarray:
