@@ -17,7 +17,7 @@ from mercer.kernels.sample import Sample
 from mercer.machines._expansion import KernelExpansion
 from mercer.machines._margin import against_rest, labels_of
 from mercer.machines._unlabelled import AMONG_LABELLED, WithGraph, split_labels, split_numbers
-from mercer.solvers.laplacian import solve_manifold_ridge
+from mercer.solvers.laplacian_ridge import solve_manifold_ridge
 
 
 class GraphRidge(WithGraph, KernelExpansion):

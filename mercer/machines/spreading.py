@@ -51,8 +51,9 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         Whether labelled rows keep their labels; α then plays no part.
     unlabelled : object, default=-1
         The label that marks rows without one, besides None and NaN; None: no other.
-    tol : float, default=1e-6
-        The relative residual of the equation that is proved.
+    tol : float, default=1e-10
+        The relative residual of the equation that is proved. F falls with every step away from the
+        labels, so that many digits are needed far off.
     max_iter : int, default=-1
         Most steps; −1 is no limit.
     time_limit : float or None, default=None
@@ -75,7 +76,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
     n_iter_ : int
         Steps.
     certificate_ : Certificate
-        The relative residual; ``unreached`` counts rows that no label reaches.
+        The relative residual; ``unreached`` counts rows that no label reaches, ``unsure`` those
+        whose class could be another one within it.
 
     Examples
     --------
@@ -121,7 +123,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         alpha: float = 0.9,
         clamp: bool = False,
         unlabelled: Any = -1,
-        tol: float = 1e-6,
+        tol: float = 1e-10,
         max_iter: int = -1,
         time_limit: float | None = None,
         memory: Any = None,
@@ -176,9 +178,18 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         self.n_iter_ = max(1, int(solution.stats["steps"]))
         found = solution.certificate
-        parts = {**found.parts, "unreached": int(unreached.sum())}
+        parts = {**found.parts, "unreached": int(unreached.sum()), **self._unsure(solution, Y)}
         proof = type(found)(found.kind, found.value, found.tolerance, found.about, parts)
         self._accept(Solution(None, solution.status, proof))
+
+    def _unsure(self, solution: Solution, Y: np.ndarray) -> dict[str, int]:
+        """Count rows whose two best classes are nearer than F may be off: 1 − α bounds I − αS."""
+        if self.clamp:
+            return {}
+        error = solution.certificate.value * float(np.linalg.norm(Y))
+        best = np.sort(solution.value, axis=1)[:, -2:]
+        close = (best[:, 1] - best[:, 0] <= 2.0 * error) & (best[:, 1] > 0)
+        return {"unsure": int(close.sum())}
 
     # ------------------------------------------------------------ use
     def predict_proba(self, X: Any) -> np.ndarray:
