@@ -31,7 +31,7 @@ from mercer.kernels.sample import Sample
 from mercer.solvers.graphs import GraphPenalty
 from mercer.solvers.pivoted import pivoted_cholesky, randomly_pivoted_cholesky
 
-MOST_ROWS = 1500  # of K in the preconditioner; more cost longer than the products they save
+MOST_ROWS = 1000  # of K in the preconditioner; more cost longer than the products they save
 ARRAYS = 4  # of n × rank values that live at the same time
 COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
@@ -115,25 +115,28 @@ class Deformation:
         goal: float,
         limits: Limits | None = None,
         start: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return f of shape (n, t) with (I + K N) f = right, right = K r, up to a small part.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return g of shape (n, t) with (I + K N) g = right, right = K r, and what is left.
+
+        With the rest, right − g − K N g, the values K(r − N g) are g + rest: what N does not see of
+        g is in them.
 
         Each column is done when its residual is ``goal`` of what it was at f = 0, in the norm of
         the equation, which does not see what N takes to 0. Out of time, or if rounding stops it,
         the best so far is returned.
         """
         limits, most = limits or Limits(), self.products + MAX_PRODUCTS
-        f, rest, sizes = np.zeros_like(right), right, self._sizes(right)
+        g, rest, sizes = np.zeros_like(right), right, self._sizes(right)
         if start is not None:
-            f, rest = start, right - start - self._apply(self.N @ start)
+            g, rest = start, right - start - self._apply(self.N @ start)
         before = np.inf
         for _ in range(RESTARTS):
             part = _worst(self._sizes(rest), sizes)
             if part <= goal or part > 0.5 * before or limits.stopped() or self.products >= most:
                 break
-            f = f + self._conjugate_gradients(rest, goal * sizes, limits, most)
-            rest, before = right - f - self._apply(self.N @ f), part
-        return f
+            g = g + self._conjugate_gradients(rest, goal * sizes, limits, most)
+            rest, before = right - g - self._apply(self.N @ g), part
+        return g, rest
 
     def _apply(self, NV: np.ndarray) -> np.ndarray:
         self.products += 1
@@ -253,8 +256,7 @@ class Manifold:
         for part in ranges(len(points), COLUMNS):
             right = self._columns(points[part])
             if self.N.lam > 0 and not limits.stopped():
-                g = self.system.solve(right, goal=goal, limits=limits)
-                right = right - self.product(self.N @ g)  # g is known up to what N does not see
+                right = np.add(*self.system.solve(right, goal=goal, limits=limits))
                 if self._responses is not None:
                     self._responses[:, part] = right
             out[:, part] = right[points]
@@ -276,7 +278,7 @@ class Manifold:
             return forces, np.zeros_like(forces)
         known = points is not None and self._responses is not None
         start = self._responses @ forces[points] if known else None
-        g = self.system.solve(self.product(forces), goal=goal, limits=limits, start=start)
+        g, _ = self.system.solve(self.product(forces), goal=goal, limits=limits, start=start)
         return forces - self.N @ g, g
 
     def coefficients(self, alpha: np.ndarray, points: int) -> np.ndarray:
