@@ -12,8 +12,9 @@ _NAMES = {
     "gram": "center_rows Gram",
     "losses": "as_loss",
     "machines": (
-        "KernelLogistic KernelMachine KernelRidge KernelRidgeClassifier KNN KNNRegressor "
-        "LinearSVC MetricRidge MetricRidgeClassifier OneClassSVM Perceptron SVC SVR"
+        "GraphSpreading KernelLogistic KernelMachine KernelRidge KernelRidgeClassifier KNN "
+        "KNNRegressor LaplacianRidge LaplacianRidgeClassifier LaplacianSVC LinearSVC "
+        "MetricRidge MetricRidgeClassifier OneClassSVM Perceptron SVC SVR"
     ),
     "linear": "Lasso lasso_path LinearRegression LogisticRegression PenaltyRegression Ridge",
     "penalties": "",

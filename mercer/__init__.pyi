@@ -39,11 +39,15 @@ from mercer.losses import as_loss as as_loss
 from mercer.machines import KNN as KNN
 from mercer.machines import SVC as SVC
 from mercer.machines import SVR as SVR
+from mercer.machines import GraphSpreading as GraphSpreading
 from mercer.machines import KernelLogistic as KernelLogistic
 from mercer.machines import KernelMachine as KernelMachine
 from mercer.machines import KernelRidge as KernelRidge
 from mercer.machines import KernelRidgeClassifier as KernelRidgeClassifier
 from mercer.machines import KNNRegressor as KNNRegressor
+from mercer.machines import LaplacianRidge as LaplacianRidge
+from mercer.machines import LaplacianRidgeClassifier as LaplacianRidgeClassifier
+from mercer.machines import LaplacianSVC as LaplacianSVC
 from mercer.machines import LinearSVC as LinearSVC
 from mercer.machines import MetricRidge as MetricRidge
 from mercer.machines import MetricRidgeClassifier as MetricRidgeClassifier

@@ -97,6 +97,11 @@ class MarginClassifier(MarginEstimator):
             return list(combinations(range(k), 2))
         return [(c, -1) for c in range(k)]
 
+    @property
+    def _solve_one(self) -> Callable[..., MarginSolution]:
+        """What solves one problem."""
+        return solve_margin
+
     def _solve(
         self,
         training: Training,
@@ -106,32 +111,22 @@ class MarginClassifier(MarginEstimator):
     ) -> list[MarginSolution]:
         """Solve all problems; ``starts`` hold the solutions for C / ratio."""
         pairs = self._problems()
-        solutions: list[MarginSolution | None] = [None] * len(pairs)
         parts = [self._problem_of(training, *pair) for pair in pairs]
         names = [self._name(*pair) for pair in pairs]
-        states: list[SmoState | None] = [None] * len(pairs)
-        if starts is None:
-            found = solve_many(training.K, parts, tol=self.tol, limits=limits, about=names)
-            for number, one in enumerate(found):
-                if isinstance(one, MarginSolution):
-                    solutions[number] = one
-                else:
-                    states[number] = one
-        else:
-            for number, (_, problem) in enumerate(parts):
-                states[number] = starts[number].scaled(problem.z, ratio)
+        begun = self._begun(training, parts, names, limits, starts, ratio)
+        solutions = [one if isinstance(one, MarginSolution) else None for one in begun]
 
         def solve(number: int, worker: int = 0, values: Any = None) -> None:
             if solutions[number] is not None:
                 return
             index, problem = parts[number]
-            solution = solve_margin(
+            solution = self._solve_one(
                 training.K,
                 index,
                 problem,
                 tol=self.tol,
                 limits=limits,
-                start=states[number],
+                start=begun[number],
                 exact=training.exact,
                 values=values,
                 about=names[number],
@@ -154,6 +149,26 @@ class MarginClassifier(MarginEstimator):
             if solutions[number] is None:  # interrupted: the start is the best so far
                 solve(number)
         return solutions  # type: ignore[return-value]
+
+    def _begun(
+        self,
+        training: Training,
+        parts: list[tuple[np.ndarray, MarginProblem]],
+        names: list[str],
+        limits: Limits,
+        starts: list[SmoState] | None,
+        ratio: float,
+    ) -> list[MarginSolution | SmoState | None]:
+        """Return what is known of each problem before it is solved by itself.
+
+        That is its solution, a state to go on from, or nothing.
+        """
+        if starts is not None:
+            both = zip(starts, parts, strict=True)
+            return [start.scaled(problem.z, ratio) for start, (_, problem) in both]
+        if self._solve_one is not solve_margin:
+            return [None] * len(parts)
+        return solve_many(training.K, parts, tol=self.tol, limits=limits, about=names)
 
     def _in_threads(self, solve: Callable[..., None], training: Training, limits: Limits) -> None:
         """Solve all problems, side by side where their kernel values fit into memory."""
@@ -185,7 +200,7 @@ class MarginClassifier(MarginEstimator):
             index, sign = self._points_of(training, plus, minus)
             weight = training.weight[index]
             held_out = held_out_values(
-                training.K, index, sign, weight, self.tol, limits, training.exact
+                training.K, index, sign, weight, self.tol, limits, training.exact, self._solve_one
             )
             share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))

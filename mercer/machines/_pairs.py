@@ -16,7 +16,7 @@ from scipy.special import expit
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
-from mercer.solvers import solve_margin
+from mercer.solvers import MarginSolution, solve_margin
 
 Pairs = list[tuple[int, int]]
 
@@ -72,6 +72,7 @@ def held_out_values(
     tol: float,
     limits: Limits,
     exact: Callable[[], Gram],
+    solve: Callable[..., MarginSolution] = solve_margin,
 ) -> np.ndarray:
     """Return points' decision values by machines that have not seen them; NaN is not needed.
 
@@ -93,7 +94,7 @@ def held_out_values(
             values[out] = 0.0
             continue
         problem = MarginProblem.classify(sign[rest], C[rest])
-        solution = solve_margin(K, index[rest], problem, tol=tol, limits=limits, exact=exact)
+        solution = solve(K, index[rest], problem, tol=tol, limits=limits, exact=exact)
         used = np.flatnonzero(solution.value)
         sums = K.combine(index[rest][used], solution.value[used], index[out])
         values[out] = sums + solution.intercept

@@ -138,7 +138,7 @@ class SVC(ClassifierMixin, MarginClassifier):
         machines, starts, limits = [], None, self._limits()
         training, before = None, 1.0
         for C in Cs:
-            machine = clone(self).set_params(C=float(C), lam=None)
+            machine = self._with_bound(float(C))
             if training is None:
                 training = machine._prepare(X, y, sample_weight)
             else:
@@ -151,6 +151,9 @@ class SVC(ClassifierMixin, MarginClassifier):
             machines.append(machine)
             starts, before = [s.state for s in solutions], float(C)
         return machines
+
+    def _with_bound(self, C: float) -> SVC:
+        return clone(self).set_params(C=C, lam=None)
 
     def _share(self, other: SVC) -> None:
         for name in ("kernel_", "classes_", "n_features_in_", "feature_names_in_"):

@@ -8,15 +8,20 @@ these.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import cg
 
 from mercer._compiled import compiled
 from mercer._limits import Limits
+from mercer.certify import manifold_gap
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
 from mercer.result import Status
+from mercer.solvers.margin import MarginSolution
+from mercer.solvers.smo import SmoState
 
 WORKING = 1500  # points of a working set
 STEPS_EACH = 5  # coordinate steps for each of its points between Newton steps
@@ -61,6 +66,40 @@ def solve_box(
         except KeyboardInterrupt:
             limits.interrupted = True
     return run.beta, status, run.steps
+
+
+def solve_without_offset(
+    K: Gram,
+    index: np.ndarray,
+    problem: MarginProblem,
+    *,
+    tol: float = 1e-3,
+    limits: Limits | None = None,
+    about: str = "",
+    **ignored: Any,
+) -> MarginSolution:
+    """Solve a margin problem on some points of a Gram matrix without an offset, as `solve_margin`.
+
+    It has no warm start, and the matrix is float64 from the beginning.
+    """
+    part = K.in_double() if len(index) == K.shape[0] else K.in_double().restrict(index)
+    beta, status, steps = solve_box(part, problem, tol=tol, limits=limits)
+    f = part @ beta
+    norm2 = float(beta @ f)
+    proof = manifold_gap(
+        beta,
+        problem.z - f,
+        problem,
+        squared_norm=norm2,
+        graph=0.0,
+        apart=0.0,
+        fit_intercept=False,
+        tolerance=tol,
+        about=about,
+        extra={"steps": steps, "storage": K.storage},
+    )
+    state = SmoState(beta, problem.z - f)
+    return MarginSolution(beta, status, proof, 0.0, {"steps": steps}, state, norm2)
 
 
 class _Run:

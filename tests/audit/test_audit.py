@@ -30,13 +30,13 @@ from mercer import (
     Whitening,
 )
 from mercer._limits import Limits
-from tests.audit import linear, margins, others, risks, spectral
+from tests.audit import graphs, linear, margins, others, risks, spectral
 from tests.audit.claim import AUDITORS, Case, false_claims
 from tests.audit.fits import audit
 from tests.audit.odd import ODD, plain
 from tests.audit.variants import AUDITED
 
-CHECKERS = [margins, risks, linear, spectral, others]
+CHECKERS = [margins, risks, graphs, linear, spectral, others]
 UNSOUND = "ignore::sklearn.exceptions.ConvergenceWarning"
 
 

@@ -10,6 +10,9 @@ from mercer import (
     KernelPCA,
     KernelRidge,
     KernelRidgeClassifier,
+    LaplacianRidge,
+    LaplacianRidgeClassifier,
+    LaplacianSVC,
     LinearSVC,
     OneClassSVM,
 )
@@ -40,6 +43,11 @@ VARIANTS = [
     KernelMachine("hinge", kernel="linear", lam=1e-2),
     KernelMachine("absolute", lam=1e-2),
     KernelMachine("huber", kernel="linear", lam=1e-3),
+    # of three classes the last has no labels
+    LaplacianSVC(C=10.0, lam_graph=10.0, unlabelled=2),
+    LaplacianSVC(n_neighbors=3, power=2, fit_intercept=True, unlabelled=2),
+    LaplacianRidge("linear", lam=1e-2, lam_graph=1.0, normalized=False, n_neighbors=4),
+    LaplacianRidgeClassifier(lam_graph=10.0, class_weight="balanced", unlabelled=2),
     KernelPCA(kernel="linear"),
     KernelPCA(3, kernel=Polynomial(degree=2)),
 ]

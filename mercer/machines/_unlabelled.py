@@ -1,0 +1,164 @@
+"""Targets of which some are missing, and the parameters of machines that have a graph."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from mercer._array import parse_memory
+from mercer._sklearn import Interval
+from mercer.kernels import Kernel
+from mercer.kernels.sample import Sample
+from mercer.solvers.graphs import (
+    GraphPenalty,
+    check_graph,
+    laplacian,
+    neighbor_weights,
+)
+from mercer.solvers.laplacian import Manifold
+
+AMONG_LABELLED = " among the labelled rows"
+
+
+# ---------------------------------------------------------------- which rows have a target
+def split_labels(y: Any, marker: Any) -> tuple[Any, Any]:
+    """Return labels in which the unlabelled ones are filled by another, and which are known.
+
+    None, NaN and the marker stand for no label. What is no list of labels is returned as it is: the
+    checks of rows and targets say what is wrong with it.
+    """
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if y is None or values.ndim == 0:
+        return y, None
+    missing = _is_missing(values) | _is_marker(values, marker)
+    if missing.all() and missing.size:
+        raise ValueError(
+            f"y has no labels: all of its {len(missing)} values are {marker!r}, None or NaN, which "
+            f"mark rows without one"
+        )
+    if not missing.any():
+        return y, np.ones(len(values), bool)
+    known = ~missing.reshape(len(values), -1).any(axis=1)
+    filled = values.copy()
+    filled[missing] = values[~missing][0]
+    if filled.dtype == object:  # numbers or texts again, now that nothing is missing
+        filled = np.array(filled.tolist())
+    return filled, known
+
+
+def _is_missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, bool)
+    flat = [_is_nothing(value) for value in values.ravel()]
+    return np.array(flat, dtype=bool).reshape(values.shape)
+
+
+def _is_nothing(value: Any) -> bool:
+    is_nan = isinstance(value, (float, np.floating)) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _is_marker(values: np.ndarray, marker: Any) -> np.ndarray:
+    """Tell where a marker stands: a number among numbers, a text among texts."""
+    if marker is None:
+        return np.zeros(values.shape, bool)
+    kinds = "US" if isinstance(marker, str) else "iuf"
+    if values.dtype.kind not in kinds + "O":
+        return np.zeros(values.shape, bool)
+    if values.dtype.kind == "O":
+        kind = str if isinstance(marker, str) else Real
+        flat = [isinstance(v, kind) and bool(v == marker) for v in values.ravel()]
+        return np.array(flat, dtype=bool).reshape(values.shape)
+    return values == marker
+
+
+def split_numbers(y: Any) -> tuple[Any, Any]:
+    """Return targets in which rows of NaN are 0, and which rows have targets."""
+    try:
+        values = np.asarray(y) if np.iscomplexobj(y) else np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):  # the checks of targets say it better
+        return y, None
+    if y is None or np.iscomplexobj(y) or values.ndim not in (1, 2):
+        return y, None
+    missing = np.isnan(values)
+    if missing.all() and missing.size:
+        raise ValueError(f"y has no targets: all of its {len(values)} rows are NaN")
+    if not missing.any():
+        return y, np.ones(len(values), bool)
+    rows = missing.reshape(len(values), -1)
+    if (rows.any(axis=1) & ~rows.all(axis=1)).any():
+        row = int(np.flatnonzero(rows.any(axis=1) & ~rows.all(axis=1))[0])
+        raise ValueError(
+            f"a row of y must have all of its targets, or NaN in all of them; row {row} has some: "
+            f"fit the targets one by one"
+        )
+    return np.where(missing, 0.0, values), ~rows.any(axis=1)
+
+
+# ---------------------------------------------------------------- machines with a graph
+class WithGraph:
+    """What machines share that see a graph of all rows beside the kernel."""
+
+    graph_constraints: ClassVar[dict[str, Any]] = {
+        "lam_graph": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph": ["array-like", "sparse matrix", None],
+        "normalized": ["boolean"],
+        "power": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    lam_graph: float
+    n_neighbors: int
+    graph: Any
+    normalized: bool
+    power: int
+    landmarks: int | None
+    random_state: Any
+    memory: Any
+    kernel_: Kernel
+    graph_: sp.csr_array
+
+    def _weights(self, sample: Sample) -> sp.csr_array:
+        """Return the graph; without a penalty none is looked for."""
+        n = len(sample)
+        if self.graph is not None:
+            return check_graph(self.graph, n)
+        if self.lam_graph == 0 or n < 2:
+            return sp.csr_array((n, n))
+        k = neighbors_of(self.n_neighbors, n)
+        return neighbor_weights(self.kernel_, sample, k, parse_memory(self.memory))[0]
+
+    def _drawn(self, n: int) -> np.ndarray | None:
+        """Return the numbers of the landmarks; None: all rows are."""
+        if self.landmarks is None or self.landmarks >= n:
+            return None
+        random = check_random_state(self.random_state)
+        return np.sort(random.permutation(n)[: self.landmarks])
+
+    def _manifold(
+        self,
+        sample: Sample,
+        drawn: np.ndarray | None,
+        ambient: float = 1.0,
+        weight: np.ndarray | None = None,
+    ) -> Manifold:
+        """Return the rows with their penalty (λ_graph Lᵖ + diag w)/λ beside ‖f‖²."""
+        self.graph_ = self._weights(sample)
+        L = laplacian(self.graph_, self.normalized)
+        N = GraphPenalty(L, self.lam_graph / ambient, self.power, weight)
+        points = None if drawn is None else sample[drawn]
+        return Manifold(self.kernel_, sample, N, points, parse_memory(self.memory))
+
+
+def neighbors_of(n_neighbors: int, n: int) -> int:
+    """Return how many neighbours each of n rows has: all others, if there are not so many."""
+    return max(1, min(n_neighbors, n - 1))

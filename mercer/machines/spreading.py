@@ -1,0 +1,218 @@
+"""Labels spread along a graph of neighbours."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._array import parse_memory, ranges
+from mercer._estimator import FLOATS, ProvedEstimator, class_codes, validated
+from mercer._limits import Limits
+from mercer._sklearn import Interval
+from mercer._state import Attribute, Floats, Integers, Labels, Rows, Sparse, one_more
+from mercer.kernels import Linear
+from mercer.kernels.sample import Sample
+from mercer.machines._unlabelled import AMONG_LABELLED, neighbors_of, split_labels
+from mercer.result import Solution
+from mercer.solvers.graphs import check_graph, heat, neighbor_weights
+from mercer.solvers.nearest import FeatureSearch
+from mercer.solvers.spreading import propagate_labels, spread_labels
+
+TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
+BLOCK_VALUES = 2**20  # neighbours of so many new rows at once
+
+
+class GraphSpreading(ClassifierMixin, ProvedEstimator):
+    """Classification of all rows by labels that spread along a sparse graph of neighbours.
+
+    F = αSF + (1 − α)Y with S = D^(−½)WD^(−½): a row takes the part α from its neighbours and the
+    rest from its own label, if it has one (label spreading). With ``clamp=True`` labelled rows keep
+    their labels, and all others are the weighted mean of their neighbours (label propagation).
+
+    The equation is solved by conjugate gradients on products with the sparse graph: time and memory
+    grow with the rows times their neighbours. Labels −1, None and NaN mark rows without one.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours of each row in the graph. Edges go both ways and have weights exp(−d²/m), m the
+        median of d² over all edges.
+    graph : sparse array of shape (n, n) or None, default=None
+        A graph of your own in place of that: symmetric weights ≥ 0. New rows still go by their
+        nearest rows of X.
+    alpha : float, default=0.9
+        α, 0 ≤ α < 1.
+    clamp : bool, default=False
+        Whether labelled rows keep their labels; α then plays no part.
+    unlabelled : object, default=-1
+        The label that marks rows without one, besides None and NaN; None: no other.
+    tol : float, default=1e-10
+        The relative residual of the equation that is proved. F falls with every step away from the
+        labels, so that many digits are needed far off.
+    max_iter : int, default=-1
+        Most steps; −1 is no limit.
+    time_limit : float or None, default=None
+        Seconds for the equation; then the best so far is kept, with a warning.
+    memory : int, str or None, default=None
+        Byte budget; None is half of the free memory.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    label_distributions_ : array of shape (n, n_classes)
+        Shares of the classes in F; rows that no label reaches have the shares of the labels.
+    transduction_ : array of shape (n,)
+        The labels of all training rows.
+    graph_ : sparse array of shape (n, n)
+        The weights of the edges.
+    unit_ : float
+        m.
+    n_iter_ : int
+        Steps.
+    certificate_ : Certificate
+        The relative residual; ``unreached`` counts rows that no label reaches, ``unsure`` those
+        whose class could be another one within it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GraphSpreading
+    >>> X = np.concatenate([np.linspace(0, 4, 40), np.linspace(6, 10, 40)])[:, None]
+    >>> y = np.full(80, -1)
+    >>> y[[0, 79]] = 0, 1
+    >>> model = GraphSpreading(3).fit(X, y)
+    >>> model.transduction_[[39, 40]], model.predict([[4.4]])
+    (array([0, 1]), array([0]))
+    """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {
+        "classes_": Labels("classes"),
+        "X_fit_": Rows("rows"),
+        "graph_": Sparse("rows", "rows"),
+        "label_distributions_": Floats("rows", "classes"),
+        "transduction_": Labels("rows"),
+        "unit_": Floats(finite=True),
+        "n_iter_": Integers(),
+        "n_neighbors_": Integers(least=1, below=one_more("rows")),
+    }
+
+    stores_rows = True
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph": ["array-like", "sparse matrix", None],
+        "alpha": [Interval(Real, 0, 1, closed="left")],
+        "clamp": ["boolean"],
+        "unlabelled": "no_validation",
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        graph: Any = None,
+        alpha: float = 0.9,
+        clamp: bool = False,
+        unlabelled: Any = -1,
+        tol: float = 1e-10,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        memory: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.alpha = alpha
+        self.clamp = clamp
+        self.unlabelled = unlabelled
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory = memory
+
+    # ------------------------------------------------------------ fit
+    def fit(self, X: Any, y: Any) -> GraphSpreading:
+        """Spread the labels y, of which some are missing, over the rows X."""
+        self._validate_params()
+        y, known = split_labels(y, self.unlabelled)
+        X, y = validated(self, X, y, ensure_min_samples=2, **TABLE)
+        sample = Sample(X)
+        labelled = np.flatnonzero(known)
+        self.classes_, codes = class_codes(np.asarray(y)[labelled], among=AMONG_LABELLED)
+        W = self.graph_ = self._weights(sample)
+        Y = np.zeros((len(sample), len(self.classes_)))
+        Y[labelled, codes] = 1.0
+        limits = Limits.of(self.max_iter, self.time_limit)
+        if self.clamp:
+            solution = propagate_labels(W, Y, tol=self.tol, limits=limits)
+        else:
+            solution = spread_labels(W, Y, self.alpha, tol=self.tol, limits=limits)
+        self.X_fit_ = sample.data
+        self._keep(solution, Y)
+        return self
+
+    def _weights(self, sample: Sample) -> sp.csr_array:
+        """Return the graph, and keep what new rows are weighed by."""
+        self.n_neighbors_ = neighbors_of(self.n_neighbors, len(sample))
+        if self.graph is not None:
+            self.unit_ = 1.0
+            return check_graph(self.graph, len(sample))
+        budget = parse_memory(self.memory)
+        W, self.unit_ = neighbor_weights(Linear(), sample, self.n_neighbors_, budget)
+        return W
+
+    def _keep(self, solution: Solution, Y: np.ndarray) -> None:
+        F = np.maximum(solution.value, 0.0)
+        totals = F.sum(axis=1)
+        unreached = totals <= 0
+        F[unreached] = Y.sum(axis=0)
+        self.label_distributions_ = F / F.sum(axis=1, keepdims=True)
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+        self.n_iter_ = max(1, int(solution.stats["steps"]))
+        found = solution.certificate
+        parts = {**found.parts, "unreached": int(unreached.sum()), **self._unsure(solution, Y)}
+        proof = type(found)(found.kind, found.value, found.tolerance, found.about, parts)
+        self._accept(Solution(None, solution.status, proof))
+
+    def _unsure(self, solution: Solution, Y: np.ndarray) -> dict[str, int]:
+        """Count rows whose two best classes are nearer than F may be off: 1 − α bounds I − αS."""
+        if self.clamp:
+            return {}
+        error = solution.certificate.value * float(np.linalg.norm(Y))
+        best = np.sort(solution.value, axis=1)[:, -2:]
+        close = (best[:, 1] - best[:, 0] <= 2.0 * error) & (best[:, 1] > 0)
+        return {"unsure": int(close.sum())}
+
+    # ------------------------------------------------------------ use
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the weighted mean of the nearest training rows' distributions, (m, n_classes)."""
+        check_is_fitted(self)
+        rows = Sample(validated(self, X, reset=False, **TABLE))
+        search, k = FeatureSearch(Linear(), Sample(self.X_fit_)), self.n_neighbors_
+        out = np.empty((len(rows), len(self.classes_)))
+        for block in ranges(len(rows), max(1, BLOCK_VALUES // k)):
+            ranks, index = search.find(rows[block], k, parse_memory(self.memory))
+            squares = search.squared_distances(ranks, rows[block])
+            # only how much farther the others are than the nearest: no row is too far to be told
+            weights = heat(squares - squares[:, :1], self.unit_)
+            weights /= weights.sum(axis=1, keepdims=True)
+            out[block] = np.einsum("mk,mkc->mc", weights, self.label_distributions_[index])
+        return out
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,286 @@
+"""Functions that are smooth in space and along a graph: f = K(r − N f).
+
+With the penalty ½‖f‖² + ½ fᵀNf on a function f = Σ αᵢ k(·, xᵢ), N = λLᵖ (and what a squared loss
+adds to its diagonal), whatever pulls at rows with forces r moves f to
+
+    (I + N K) α = r,    f = K α,    α = r − N f.
+
+Nothing of n × n is inverted: f solves (I + K N) f = K r, which is symmetric and positive in the
+inner product uᵀNv, by block conjugate gradients. Their preconditioner is the same equation for a
+factor FFᵀ ≈ K of few columns, solved by Woodbury's formula.
+
+The values of f for forces of 1 at the points of a set, at these points, are the kernel K̃ deformed
+by the graph (Sindhwani, Niyogi and Belkin, "Beyond the point cloud"): a machine that sees labels
+there alone is the supervised machine with K̃.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+
+from mercer._array import allocate, ranges
+from mercer._limits import Limits
+from mercer.gram import Gram, gram
+from mercer.kernels import Kernel
+from mercer.kernels.sample import Sample
+from mercer.solvers.graphs import GraphPenalty
+from mercer.solvers.pivoted import pivoted_cholesky, randomly_pivoted_cholesky
+
+MOST_ROWS = 1000  # of K in the preconditioner; more cost longer than the products they save
+ARRAYS = 4  # of n × rank values that live at the same time
+COLUMNS = 128  # forces that share their search directions
+MAX_PRODUCTS = 500  # with K, of a block
+RESTARTS = 3  # from the recomputed residual
+PATIENCE = 30  # products without a smaller residual: rounding stops it
+NEGLIGIBLE = 1e-13  # of the largest eigenvalue of ZᵀNR: such directions are rounding
+
+Product = Callable[[np.ndarray], np.ndarray]
+
+
+class Landmarks(NamedTuple):
+    """Rows in whose span f is sought: ΦΦᵀ takes the place of K."""
+
+    F: np.ndarray  # Φ, (n, r)
+    U: np.ndarray  # (r, r), upper: k(Z, Z) = UᵀU
+    order: np.ndarray  # which of the points belong to the columns
+    trace_error: float  # the part of Σ k(x, x) that they do not reach
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Sample, points: Sample, memory: int) -> Landmarks:
+        """Return the features of all rows, n × m values within the budget."""
+        K = gram(kernel, rows, points, storage="dense", dtype=np.float64, memory=memory)
+        core = gram(kernel, points, storage="dense", dtype=np.float64, memory=memory).toarray()
+        U, order = pivoted_cholesky(core)
+        r = len(U)
+        U, order = U[:, :r], order[:r]
+        F = np.ascontiguousarray(solve_triangular(U, K.toarray()[:, order].T, trans="T").T)
+        trace = float(kernel.diagonal_of(rows, np.dtype(np.float64)).sum())
+        missed = 1.0 - float(np.einsum("ij,ij->", F, F)) / trace if trace > 0 else 0.0
+        return cls(F, U, order, max(missed, 0.0))
+
+    def product(self, V: np.ndarray) -> np.ndarray:
+        """Return ΦΦᵀ V."""
+        return self.F @ (self.F.T @ V)
+
+    def coefficients(self, alpha: np.ndarray, count: int) -> np.ndarray:
+        """Return β with Σ βⱼ k(x, zⱼ) = Σ αᵢ φ(xᵢ)·φ(x); landmarks that add nothing have 0."""
+        beta = np.zeros((count, alpha.shape[1]))
+        beta[self.order] = solve_triangular(self.U, self.F.T @ alpha)
+        return beta
+
+
+class Deformation:
+    """The equation (I + K N) f = K r, ready to be solved for many r.
+
+    Parameters
+    ----------
+    product : callable
+        V ↦ K V in float64.
+    F : array of shape (n, r)
+        FFᵀ ≈ K.
+    N : GraphPenalty
+        The penalty.
+    """
+
+    def __init__(self, product: Product, F: np.ndarray, N: GraphPenalty):
+        self.product, self.N, self._F = product, N, F
+        self._NF = N @ F
+        core = F.T @ self._NF
+        core = (core + core.T) / 2.0
+        core[np.diag_indices_from(core)] += 1.0
+        self._core = cho_factor(core, overwrite_a=True, check_finite=False)
+        self.products = 0
+
+    @classmethod
+    def of_gram(cls, K: Gram, N: GraphPenalty, memory: int) -> Deformation:
+        """Return the equation with a whole Gram matrix, float64."""
+        n = K.shape[0]
+        rank = int(max(1, min(MOST_ROWS, n, memory // (ARRAYS * 8 * n))))
+        F, _ = randomly_pivoted_cholesky(K, rank, np.random.RandomState(0))
+        return cls(lambda V: K @ V, F, N)
+
+    def _near_inverse(self, R: np.ndarray) -> np.ndarray:
+        """Return (I + FFᵀN)⁻¹ R."""
+        return R - self._F @ cho_solve(self._core, self._NF.T @ R, check_finite=False)
+
+    def solve(
+        self,
+        right: np.ndarray,
+        *,
+        goal: float,
+        limits: Limits | None = None,
+        start: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return g of shape (n, t) with (I + K N) g = right, right = K r, and what is left.
+
+        With the rest, right − g − K N g, the values K(r − N g) are g + rest: what N does not see of
+        g is in them.
+
+        Each column is done when its residual is ``goal`` of what it was at f = 0, in the norm of
+        the equation, which does not see what N takes to 0. Out of time, or if rounding stops it,
+        the best so far is returned.
+        """
+        limits, most = limits or Limits(), self.products + MAX_PRODUCTS
+        g, rest, sizes = np.zeros_like(right), right, self._sizes(right)
+        if start is not None:
+            g, rest = start, right - start - self._apply(self.N @ start)
+        before = np.inf
+        for _ in range(RESTARTS):
+            part = _worst(self._sizes(rest), sizes)
+            if part <= goal or part > 0.5 * before or limits.stopped() or self.products >= most:
+                break
+            g = g + self._conjugate_gradients(rest, goal * sizes, limits, most)
+            rest, before = right - g - self._apply(self.N @ g), part
+        return g, rest
+
+    def _apply(self, NV: np.ndarray) -> np.ndarray:
+        self.products += 1
+        return self.product(NV)
+
+    def _sizes(self, R: np.ndarray) -> np.ndarray:
+        """Return the norm of each column's residual."""
+        squares = np.einsum("ij,ij->j", self._near_inverse(R), self.N @ R)
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def _conjugate_gradients(
+        self, R: np.ndarray, goals: np.ndarray, limits: Limits, most: int
+    ) -> np.ndarray:
+        """Return the solution for the right-hand side R, each column up to its goal.
+
+        This is the variant of Dubrulle, which keeps the residuals orthonormal (in the inner product
+        of the preconditioned equation), so that forces which depend on each other, or are done
+        before the others, do no harm: they leave the block.
+        """
+        X = best = np.zeros_like(R)
+        Z, NZ, R, C = self._orthonormal(R)
+        D, ND = Z, NZ
+        least, since = np.inf, 0
+        while len(C) and since < PATIENCE and self.products < most and not limits.stopped():
+            W = D + self._apply(ND)
+            inverse = np.linalg.pinv(ND.T @ W, hermitian=True)
+            X = X + D @ (inverse @ C)
+            Z, NZ, R, S = self._orthonormal(R - W @ inverse)
+            C = S @ C
+            D, ND = Z + D @ S.T, NZ + ND @ S.T
+            worst = _worst(np.linalg.norm(C, axis=0), goals)
+            since = 0 if worst < least else since + 1
+            if worst < least:
+                least, best = worst, X
+            if worst <= 1.0:
+                break
+        return best
+
+    def _orthonormal(self, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return Z, NZ and R with ZᵀNR = I, Z the preconditioned R, and S: R before is R S."""
+        Z = self._near_inverse(R)
+        NZ = self.N @ Z
+        G = NZ.T @ R
+        values, V = eigh((G + G.T) / 2.0, check_finite=False)
+        kept = values > max(NEGLIGIBLE * values[-1], 0.0)
+        root = np.sqrt(values[kept])
+        V = V[:, kept]
+        inverse = V / root
+        return Z @ inverse, NZ @ inverse, R @ inverse, root[:, None] * V.T
+
+
+def _worst(sizes: np.ndarray, wholes: np.ndarray) -> float:
+    """Return the largest part; what is 0 beside 0 is done."""
+    parts = np.divide(sizes, wholes, out=np.where(sizes > 0, np.inf, 0.0), where=wholes > 0)
+    return float(parts.max(initial=0.0))
+
+
+# ---------------------------------------------------------------- rows and their graph
+class Manifold:
+    """Rows with a kernel and a graph: what is pulled at some of them moves all.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bound to the rows.
+    rows : Sample
+        All rows, labelled or not.
+    N : GraphPenalty
+        The penalty beside ‖f‖².
+    landmarks : Sample, default=None
+        Rows in whose span f is sought; None: all.
+    memory : int
+        The byte budget.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: Sample,
+        N: GraphPenalty,
+        landmarks: Sample | None = None,
+        memory: int = 2**62,
+    ):
+        self.N, self.n, self._memory = N, len(rows), memory
+        self.landmarks: Landmarks | None = None
+        self._responses: np.ndarray | None = None
+        if landmarks is None:
+            self.K = gram(kernel, rows, purpose="direct", memory=memory // 2)
+            self.product: Product = lambda V: self.K @ V
+            self.storage = self.K.storage
+        else:
+            self.landmarks = Landmarks.of(kernel, rows, landmarks, memory)
+            self.product = self.landmarks.product
+            self.storage = "landmarks"
+
+    @cached_property
+    def system(self) -> Deformation:
+        """The equation; its preconditioner costs some rows of K."""
+        if self.landmarks is None:
+            return Deformation.of_gram(self.K, self.N, self._memory // 4)
+        return Deformation(self.product, self.landmarks.F, self.N)
+
+    def _columns(self, points: np.ndarray) -> np.ndarray:
+        if self.landmarks is None:
+            return np.array(self.K.rows(points).T, dtype=np.float64)
+        return self.landmarks.F @ self.landmarks.F[points].T
+
+    def deformed(self, points: np.ndarray, *, goal: float, limits: Limits) -> np.ndarray:
+        """Return K̃ among some rows, (l, l): f at these for a force of 1 at each of them.
+
+        What all rows answer is kept, if there is room: `settle` starts from it. Out of time,
+        columns that are not begun are those of K.
+        """
+        out = allocate((len(points), len(points)), np.float64, self._memory)
+        kept = self.N.lam > 0 and 8 * self.n * len(points) <= self._memory // 8
+        self._responses = np.zeros((self.n, len(points))) if kept else None
+        for part in ranges(len(points), COLUMNS):
+            right = self._columns(points[part])
+            if self.N.lam > 0 and not limits.stopped():
+                right = np.add(*self.system.solve(right, goal=goal, limits=limits))
+                if self._responses is not None:
+                    self._responses[:, part] = right
+            out[:, part] = right[points]
+        return (out + out.T) / 2.0
+
+    def settle(
+        self,
+        forces: np.ndarray,
+        *,
+        goal: float,
+        limits: Limits,
+        points: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return α = r − N g and g ≈ Kα for forces r, each of shape (n, t).
+
+        ``points`` are those of the last `deformed`, if there are no forces elsewhere.
+        """
+        if not self.N.acts:
+            return forces, np.zeros_like(forces)
+        known = points is not None and self._responses is not None
+        start = self._responses @ forces[points] if known else None
+        g, _ = self.system.solve(self.product(forces), goal=goal, limits=limits, start=start)
+        return forces - self.N @ g, g
+
+    def coefficients(self, alpha: np.ndarray, points: int) -> np.ndarray:
+        """Return what new rows are told by: α, or with landmarks theirs."""
+        return alpha if self.landmarks is None else self.landmarks.coefficients(alpha, points)
