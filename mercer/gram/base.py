@@ -320,7 +320,13 @@ class CenteredGram(Gram):
         return self.base.storage
 
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
-        block = np.array(self.base._block(rows, columns))
+        return self._center(np.array(self.base._block(rows, columns)), rows, columns)
+
+    def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
+        return self._center(fresh_array(self.base, memory), ALL, ALL)
+
+    def _center(self, block: np.ndarray, rows: Any, columns: Any) -> np.ndarray:
+        """Take the means off, in place."""
         block -= self._means[rows][:, None]
         block -= (self.centering.means - self.centering.total)[columns]
         return block
