@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from mercer._array import allocate, as_index, as_vector, ranges
 
 ALL = slice(None)
-ROW_BLOCK_VALUES = 2**22  # values of a block of rows that passes through memory at once
+ROW_BLOCK_VALUES = 2**20  # values of a block of rows that passes through memory at once
 COSTLY = 300  # operations for a value; one that costs more is computed only where it is needed
 SINGLE_RANGE = 1e20  # sums of larger values leave the range of float32
 
