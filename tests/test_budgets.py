@@ -1,4 +1,4 @@
-"""Byte budgets, by what Python and NumPy have asked for at once; whole tables: benchmarks/budgets.py."""
+"""Byte budgets, by what NumPy has asked for at once; whole tables: benchmarks/budgets.py."""
 
 from __future__ import annotations
 
