@@ -51,7 +51,7 @@ def test_the_certificate_says_which_storage_was_used():
     rows = table(60, 2)
     assert KernelRidge().fit(rows, rows[:, 0]).certificate_.storage == "dense"
     K = RBF()(rows)
-    # beside the matrix LAPACK has the copy that it factors, the vectors, and half of these once more
+    # LAPACK has the copy that it factors, the vectors, and half of these once more
     assert KernelPCA(memory=int(3.5 * K.nbytes)).fit(rows).certificate_.storage == "dense"
     assert KernelPCA(memory=int(2.5 * K.nbytes)).fit(rows).certificate_.storage != "dense"
     with pytest.raises(MemoryError, match="60×60"):
