@@ -17,7 +17,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all fuzz soak check format docs bench clean distclean
+.PHONY: help demo test test-all coverage fuzz soak check format docs bench clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ test: $(VENV)/.dev  ## run the tests, of long ones and large matrices a sample (
 
 test-all: $(VENV)/.dev  ## run all tests and all cases
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+coverage: $(VENV)/.dev  ## branch coverage of `make test`: the least covered files, and all lines in build/coverage
+	@$(BIN)/python -m coverage run -m pytest -q $(ARGS)
+	@$(BIN)/python -m coverage html -q
+	@$(BIN)/python -m coverage report
 
 fuzz: $(VENV)/.dev  ## damaged and made-up input for all that reads, COUNT of each kind; prints counts and findings
 	@failed=0; for script in tests/fuzz/fuzz_*.py; do \

@@ -59,6 +59,14 @@ def memory_cases() -> dict[str, tuple[Callable[[Any], Any], int, str]]:
         "Nystrom": (lambda b: m.Nystrom(n_components=300, memory=b), 20_000, "none"),
         "KernelPCAMap": (lambda b: m.KernelPCAMap(memory=b), 1_500, "none"),
         "EmpiricalMap": (lambda b: m.EmpiricalMap(memory=b), 1_500, "none"),
+        "KernelPCA": (lambda b: m.KernelPCA(memory=b), 1_500, "none"),
+        "KernelPCA, 5 components": (lambda b: m.KernelPCA(5, memory=b), 8_000, "none"),
+        "KernelFDA": (lambda b: m.KernelFDA(memory=b), 1_500, "class"),
+        "KernelCCA": (lambda b: m.KernelCCA(memory=b), 1_000, "number"),
+        "KernelKMeans": (lambda b: m.KernelKMeans(5, memory=b, random_state=0), 8_000, "none"),
+        "MetricRidge": (lambda b: m.MetricRidge(memory=b, time_limit=20), 3_000, "number"),
+        "RandomFourier": (lambda b: m.RandomFourier(300, memory=b), 20_000, "none"),
+        "PolynomialMap": (lambda b: m.PolynomialMap(memory=b), 20_000, "none"),
         "KernelSearchCV(SVC)": (
             lambda b: m.KernelSearchCV(m.SVC(), {"C": [1.0, 10.0]}, cv=3, memory=b),
             4_000,
@@ -74,9 +82,7 @@ def time_cases() -> dict[str, tuple[Callable[[Any], Any], int, str]]:
 
     return {
         "SVC": (
-            lambda s: (
-                m.SVC(C=1e4, gamma=None, time_limit=s) if False else m.SVC(C=1e4, time_limit=s)
-            ),
+            lambda s: m.SVC(C=1e4, time_limit=s),
             40_000,
             "class",
         ),
@@ -96,6 +102,12 @@ def time_cases() -> dict[str, tuple[Callable[[Any], Any], int, str]]:
             "number",
         ),
         "Perceptron": (lambda s: m.Perceptron("rbf", time_limit=s), 20_000, "class"),
+        "MetricRidge": (lambda s: m.MetricRidge(time_limit=s), 20_000, "number"),
+        "MetricRidgeClassifier": (
+            lambda s: m.MetricRidgeClassifier(time_limit=s),
+            20_000,
+            "class",
+        ),
         "Lasso": (lambda s: m.Lasso(1e-6, time_limit=s), 40_000, "wide"),
         "LogisticRegression": (
             lambda s: m.LogisticRegression(lam=1e-6, time_limit=s),

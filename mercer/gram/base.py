@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from mercer._array import allocate, as_index, as_vector, ranges
 
 ALL = slice(None)
-ROW_BLOCK_VALUES = 2**22  # values of a block of rows that passes through memory at once
+ROW_BLOCK_VALUES = 2**20  # values of a block of rows that passes through memory at once
 COSTLY = 300  # operations for a value; one that costs more is computed only where it is needed
 SINGLE_RANGE = 1e20  # sums of larger values leave the range of float32
 
@@ -329,7 +329,13 @@ class CenteredGram(Gram):
         return self.base.storage
 
     def _block(self, rows: Any, columns: Any) -> np.ndarray:
-        block = np.array(self.base._block(rows, columns))
+        return self._center(np.array(self.base._block(rows, columns)), rows, columns)
+
+    def toarray(self, memory: int | float | str | None = None) -> np.ndarray:
+        return self._center(fresh_array(self.base, memory), ALL, ALL)
+
+    def _center(self, block: np.ndarray, rows: Any, columns: Any) -> np.ndarray:
+        """Take the means off, in place."""
         block -= self._means[rows][:, None]
         block -= (self.centering.means - self.centering.total)[columns]
         return block

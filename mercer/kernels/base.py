@@ -153,12 +153,17 @@ class Kernel(ParameterValue):
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
         """Write k(x, y) / √(k(x, x) k(y, y)) into a tile; 0 where k(x, x) = 0."""
         self._fill(pair, out)
-        out *= inverse_lengths(self._cached_diagonal(pair.X))[:, None]
-        out *= inverse_lengths(self._cached_diagonal(pair.Y))[None, :]
+        out *= self._inverse_lengths(pair.X)[:, None]
+        out *= self._inverse_lengths(pair.Y)[None, :]
 
     def _diagonal_normalized(self, X: Sample) -> np.ndarray:
         """Return k(x, x) / k(x, x): 1, or 0 where k(x, x) = 0."""
-        return (inverse_lengths(np.asarray(self._diagonal(X))) > 0).astype(np.float64)
+        return (self._inverse_lengths(X) > 0).astype(np.float64)
+
+    def _inverse_lengths(self, X: Sample) -> np.ndarray:
+        # an inner product is 0 for rows of zeros alone
+        products = self.domain == "vectors" and "inner" in self._uses()
+        return inverse_lengths(self._cached_diagonal(X), X.data if products else None)
 
     def _cached_diagonal(self, X: Sample) -> np.ndarray:
         whole = X.summary(("diagonal", self), lambda _: np.asarray(self._diagonal(X.root)))

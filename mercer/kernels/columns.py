@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -188,17 +188,28 @@ class On(Kernel):
         bound.kernel.check_training(bound.inside(X))
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        self._fill_inside(self.kernel._fill, pair, out)
+
+    def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
+        self._fill_inside(self.kernel._fill_normalized, pair, out)
+
+    def _fill_inside(
+        self, fill: Callable[[Pair, np.ndarray], None], pair: Pair, out: np.ndarray
+    ) -> None:
         inside = pair.derive(self._key, self._rows)
         work = working_dtype(self.kernel, inside.X, inside.Y, out.dtype)
         if work == pair.dtype:
-            self.kernel._fill(inside, out)
+            fill(inside, out)
             return
         values = np.empty(out.shape, work)  # float32 has no room for the squares of these rows
-        self.kernel._fill(Pair(inside.X, inside.Y, inside.uses, work), values)
+        fill(Pair(inside.X, inside.Y, inside.uses, work), values)
         out[...] = values
 
     def _diagonal(self, X: Sample) -> np.ndarray:
         return self.kernel._diagonal(self.inside(X))
+
+    def _diagonal_normalized(self, X: Sample) -> np.ndarray:
+        return self.kernel._diagonal_normalized(self.inside(X))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = repr(self.kernel)

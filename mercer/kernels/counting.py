@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from mercer._array import ranges
 from mercer.kernels import _string_loops as loops
 from mercer.kernels.base import PSD, Kernel, Normalized
-from mercer.kernels.sample import Pair, Sample, csr_parts, inner, inverse_lengths
+from mercer.kernels.sample import Pair, Sample, csr_parts, inner
 
 FEW = 32  # rows for which it does not pay to turn the others around
 AT_ONCE = 2**24  # numbers that sums over all parts may take
@@ -114,7 +114,7 @@ def _(kernel: Normalized, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
     found = sparse_factors(kernel.kernel, X, Y)
     if found is None:
         return None
-    scales = (inverse_lengths(kernel.kernel._cached_diagonal(s)) for s in (X, Y))
+    scales = (kernel.kernel._inverse_lengths(s) for s in (X, Y))
     left, right = (
         with_values(rows, rows.data * np.repeat(scale, np.diff(rows.indptr)))
         for rows, scale in zip(found, scales, strict=True)

@@ -29,7 +29,7 @@ from mercer.kernels.custom import PowerSeries
 from mercer.kernels.metric import RowMap
 from mercer.kernels.powers import integer_power
 from mercer.kernels.radial import Radial
-from mercer.kernels.sample import Pair, Sample, dense, inverse_lengths
+from mercer.kernels.sample import Pair, Sample, dense
 from mercer.kernels.text import Cosine
 from mercer.kernels.vector import Linear, VectorKernel
 
@@ -243,7 +243,7 @@ def _(kernel: Normalized, pair: Pair, factor: Factor, into: GradientSum) -> None
         add_slopes(inner.kernel, pair, values, into)
         into.add_rows(-0.5 * diagonal_gradient(inner.kernel, pair.X), values)
         return
-    left, right = (inverse_lengths(inner._cached_diagonal(s)) for s in (pair.X, pair.Y))
+    left, right = (inner._inverse_lengths(s) for s in (pair.X, pair.Y))
     add_slopes(inner, pair, _times(left[:, None] * right, factor), into)
     into.add_rows(diagonal_gradient(inner, pair.X) * (-0.5 * left**2)[:, None], values)
 

@@ -26,6 +26,8 @@ FEW_ROWS = 16  # so few are not worth writing out the others
 # float32 squares of the largest entry neither overflow nor vanish if it lies in this range
 _SAFE = (1e-15, 1e15)
 
+VANISHING = 1e-290  # a smaller k(x, x) has lost digits, or is what is left of terms that are gone
+
 
 class Sample:
     """Rows, and what kernels derive from them (norms, features), each derived once.
@@ -132,11 +134,47 @@ def squared_norms(data: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", data, data, dtype=np.float64)
 
 
-def inverse_lengths(diagonal: np.ndarray) -> np.ndarray:
-    """Return 1/√k(x, x), and 0 where k(x, x) = 0."""
+def inverse_lengths(diagonal: np.ndarray, rows: Any = None) -> np.ndarray:
+    """Return 1/√k(x, x), and 0 where k(x, x) = 0; raise where that is for want of digits.
+
+    ``rows`` are those whose k(x, x) is 0 only if they are.
+    """
     if np.any(diagonal < 0):
         raise ValueError("a kernel with k(x, x) < 0 cannot be normalised")
+    vanished = (diagonal > 0) & (diagonal < VANISHING)
+    if rows is not None and not diagonal.all():
+        vanished |= (diagonal == 0) & (row_sizes(rows) > 0)
+    if vanished.any():
+        place = int(np.argmax(vanished))
+        raise ValueError(
+            f"k(x, x) of row {place} is {diagonal[place]:g}, too small to be normalised; rescale X"
+        )
     return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(diagonal)), where=diagonal > 0)
+
+
+def row_sizes(data: Any) -> np.ndarray:
+    """Return the largest |value| of each row in float64."""
+    sizes = abs(data).max(axis=1)
+    return np.asarray(sizes.toarray() if sp.issparse(sizes) else sizes, np.float64).ravel()
+
+
+def unit_rows(data: Any) -> Any:
+    """Return x / ‖x‖ for each row, of any size; rows of zeros stay."""
+    sizes = row_sizes(data)
+    sizes[sizes == 0] = 1.0
+    rows = _divided(data.astype(np.float64), sizes)  # first: squares of tiny entries would vanish
+    lengths = np.sqrt(squared_norms(rows))
+    lengths[lengths == 0] = 1.0
+    return _divided(rows, lengths).astype(data.dtype, copy=False)
+
+
+def _divided(rows: Any, by: np.ndarray) -> Any:
+    """Divide each row, in place."""
+    if sp.issparse(rows):
+        rows.data /= np.repeat(by, np.diff(rows.indptr))
+    else:
+        rows /= by[:, None]
+    return rows
 
 
 def csr_parts(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from mercer._floats import EPS, SMALLEST, require_squares
 from mercer._sklearn import Interval
 from mercer.kernels.base import INDEFINITE, PSD, Kernel
 from mercer.kernels.powers import integer_power
-from mercer.kernels.sample import STATISTICS, Pair, Sample
+from mercer.kernels.sample import STATISTICS, Pair, Sample, row_sizes, unit_rows
 
 _REAL = [Interval(Real, None, None, closed="neither")]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -113,6 +113,17 @@ class Linear(VectorKernel):
     def epilogue(self, values: np.ndarray) -> None:
         if self.bias:
             values += self.bias
+
+    def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
+        if self.bias:
+            super()._fill_normalized(pair, out)
+        else:  # of rows of length one, whose squares neither vanish nor overflow
+            pair.derive("unit rows", unit_rows).fill("inner", out)
+
+    def _diagonal_normalized(self, X: Sample) -> np.ndarray:
+        if self.bias:
+            return super()._diagonal_normalized(X)
+        return (row_sizes(X.data) > 0).astype(np.float64)
 
     def slope(self, values: np.ndarray) -> None:
         values[...] = 1.0

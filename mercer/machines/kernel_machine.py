@@ -193,7 +193,7 @@ class KernelMachine(RiskEstimator):
             fit_intercept=self.fit_intercept,
             tol=self.tol,
             limits=limits,
-            guide=guide_of(K, 1),
+            guide=guide_of(K, 1, limits.memory),
         )
         return lambda risk, about: newton(risk, about=about)
 

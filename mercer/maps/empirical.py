@@ -17,6 +17,7 @@ from mercer.gram import fresh_array, gram
 from mercer.maps._base import KernelMap, some_rows
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import leading_eigenpairs
+from mercer.solvers.gram_eigen import STORED_ARRAYS
 
 
 class EmpiricalMap(KernelMap):
@@ -176,8 +177,8 @@ class KernelPCAMap(KernelMap):
         self._validate_params()
         sample, _, _ = self._fit_rows(X)
         self.X_fit_ = sample.data
-        budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
-        K = gram(self.kernel_, sample, memory=budget // 2, dtype=np.float64)
+        budget = parse_memory(self.memory)
+        K = gram(self.kernel_, sample, memory=int(budget / STORED_ARRAYS), dtype=np.float64)
         solution = leading_eigenpairs(K, self.n_components, memory=budget)
         self.eigenvectors_, self.eigenvalues_ = solution.value, solution.eigenvalues
         if len(solution.negative):  # no real features have these inner products

@@ -133,7 +133,9 @@ def by_lapack(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         return np.empty(0), np.empty((n, 0))
     subset = None if k == n else (n - k, n - 1)
     values, vectors = eigh(A.T, subset_by_index=subset, overwrite_a=True, check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+    for i in range(k // 2):  # in place: a view backwards would be copied by whoever multiplies it
+        vectors[:, [i, k - 1 - i]] = vectors[:, [k - 1 - i, i]]
+    return values[::-1], vectors
 
 
 def _by_inversion(A: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -211,14 +213,19 @@ def _symmetric(A: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------ all of them
 def fix_signs(vectors: np.ndarray) -> np.ndarray:
     """Make the entry of largest size of each column positive: the same signs in every run."""
+    return vectors * signs(vectors)
+
+
+def signs(vectors: np.ndarray) -> np.ndarray:
+    """Return the sign of the entry of largest size of each column."""
     if vectors.size == 0:
-        return vectors
+        return np.ones(vectors.shape[1])
     high, low = vectors.max(axis=0), -vectors.min(axis=0)
-    signs = np.where(low > high, -1.0, 1.0)
+    found = np.where(low > high, -1.0, 1.0)
     tied = np.flatnonzero(low == high)  # then the first of the largest entries decides
     first = np.abs(vectors[:, tied]).argmax(axis=0)
-    signs[tied] = np.where(vectors[first, tied] < 0, -1.0, 1.0)
-    return vectors * signs
+    found[tied] = np.where(vectors[first, tied] < 0, -1.0, 1.0)
+    return found
 
 
 def status_of(certificate: Any) -> Status:

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from mercer._array import parse_memory
 from mercer._floats import EPS
 from mercer._threads import one_blas_thread
 from mercer.certify import eigen_residual
 from mercer.gram import CenteredGram, Centering, Gram, fresh_array
 from mercer.solvers._krylov import block_krylov
-from mercer.solvers.eigen import SAFETY, EigenSolution, by_lapack, few, fix_signs, status_of
+from mercer.solvers.eigen import SAFETY, EigenSolution, by_lapack, few, fix_signs, signs, status_of
 
+# n × n arrays of a decomposition: what is factored, the vectors, half of these once more if they
+# are few; beside them the matrix itself, if it is stored
+LAPACK_ARRAYS = 2.5
+STORED_ARRAYS = LAPACK_ARRAYS + 1.0
 ROUNDINGS = 100  # of an entry, from its computation to the centred sum
 SINGLE_REACHES = 5e-7  # the relative residual that float32 kernel values are good for
 SAMPLE = 600  # points
@@ -46,7 +51,7 @@ def leading_eigenpairs(
     n_components : int or None
         How many; None means all positive ones.
     memory : int, str or None, default=None
-        The byte budget of the copy of K that LAPACK works on.
+        The byte budget of what LAPACK works on and returns, beside K.
     below : bool, default=False
         Whether to look for negative eigenvalues as well (the kernel may be indefinite).
     by_products : bool or None, default=None
@@ -65,11 +70,13 @@ def leading_eigenpairs(
         values, vectors = ritz.values, ritz.vectors
         others = _lower_end(K.dot, n) if below else values
     else:  # the negative ones are known only if all are
-        others, vectors = by_lapack(fresh_array(K, memory), n if below else k)
+        copy = fresh_array(K, int(parse_memory(memory) / LAPACK_ARRAYS))
+        others, vectors = by_lapack(copy, n if below else k)
         values, vectors = others[:k], vectors[:, :k]
     noise = _rounding(K, values)
-    keep = values > noise
-    values, vectors = values[keep], fix_signs(vectors[:, keep])
+    kept = int(np.count_nonzero(values > noise))  # values fall
+    values, vectors = values[:kept], _few_columns(vectors, kept)
+    vectors *= signs(vectors)
     trace = float(K.diagonal().sum())
     certificate = eigen_residual(K, values, vectors, tolerance=tolerance, trace=trace)
     return EigenSolution(
@@ -80,6 +87,11 @@ def leading_eigenpairs(
         trace=trace,
         negative=np.sort(others[others < -noise]),
     )
+
+
+def _few_columns(vectors: np.ndarray, count: int) -> np.ndarray:
+    """Return the first columns: a copy if they are few, so that the others can be forgotten."""
+    return vectors[:, :count] if 2 * count > vectors.shape[1] else vectors[:, :count].copy()
 
 
 def _rounding(K: Gram, values: np.ndarray) -> float:

@@ -92,7 +92,9 @@ class ICA(Unmixing):
     """Independent component analysis: x = A s + mean with sources s as far from Gaussian as can be.
 
     The rows are whitened, z = V (x − mean), and an orthogonal W makes the signals y = W z as
-    non-Gaussian as possible: Σᵢ |E G(yᵢ) − E G(ν)| has a (local) maximum, ν Gaussian.
+    non-Gaussian as possible: Σᵢ ±E G(yᵢ) has a (local) maximum, each sign such that turning the
+    signal towards a Gaussian one lowers it, −1 where E g'(y) > E g(y) y, g = G'. Of signals that
+    are clearly not Gaussian that is Σᵢ |E G(yᵢ) − E G(ν)|, ν Gaussian.
 
     Parameters
     ----------
@@ -181,7 +183,7 @@ class ICA(Unmixing):
         self._keep(white, orthogonalised(end.W))
         shape = white.signals.shape
         found = moments(self._source(X), shape, self.contrast, covariance=True)
-        slopes = self._slopes(found, end)
+        slopes = self._slopes(found)
         if self.algorithm == "symmetric":
             order = np.argsort(-self._distances(found), kind="stable")
             self.components_, self.mixing_ = self.components_[order], self.mixing_[:, order]
@@ -204,11 +206,11 @@ class ICA(Unmixing):
         return np.abs(found.value - gaussian_figures(self.contrast)[0])
 
     # ------------------------------------------------------------ proof
-    def _slopes(self, found: ContrastMoments, end: Descent) -> np.ndarray:
+    def _slopes(self, found: ContrastMoments) -> np.ndarray:
         """Return what must vanish: derivatives by the angles that the algorithm turns."""
         if self.algorithm == "deflation":  # each source against those that come after it
             return np.triu(found.M, 1)
-        DM = end.point.facts[1][:, None] * found.M
+        DM = found.signs[:, None] * found.M
         return DM - DM.T
 
     def _proved(self, end: Descent, found: ContrastMoments, slopes: np.ndarray, n: int) -> Solution:

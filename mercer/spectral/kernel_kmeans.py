@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 
+from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
 from mercer._state import Attribute, Floats, Integers, Rows
 from mercer.gram import Centering, gram
@@ -104,7 +105,8 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
         sample, _, weight = self._fit_rows(X, sample_weight=sample_weight)
         check_clusters(self.n_clusters, len(sample))
         self.X_fit_ = sample.data
-        K = gram(self.kernel_, sample, memory=self.memory, dtype=np.float64)
+        budget = parse_memory(self.memory) // 2  # half for K, half for what passes through
+        K = gram(self.kernel_, sample, memory=budget, dtype=np.float64)
         K = K.centered(weight / weight.sum())
         solution = kernel_kmeans(
             K, weight, self.n_clusters, self.n_init, self.max_iter, self.random_state

@@ -17,6 +17,7 @@ from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
 from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.eigen import few
+from mercer.solvers.gram_eigen import STORED_ARRAYS
 from mercer.spectral._base import COUNT, POSITIVE, check_scores, precision_of
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
 
@@ -148,8 +149,9 @@ class KernelPCA(Transformer, KernelEstimator):
         return self.kernel_.definiteness != "psd"
 
     def _solve_stored(self, sample: Sample) -> tuple[EigenSolution, Centering]:
-        budget = parse_memory(self.memory)  # half for K, half for the copy that is factored
-        K = gram(self.kernel_, sample, purpose="direct", memory=budget // 2).centered()
+        budget = parse_memory(self.memory)
+        stored = int(budget / STORED_ARRAYS)
+        K = gram(self.kernel_, sample, dtype=np.float64, memory=stored).centered()
         solution = leading_eigenpairs(
             K,
             self.n_components,

@@ -98,7 +98,7 @@ def audit_geodesics(case: Case) -> Iterator[Claim]:
         yield from _coordinate_claims(-0.5 * D**2, case)
 
 
-@audits("LLE", "SpectralEmbedding", "SpectralClustering", "LocalSIR", "SupervisedPCA", "SIR")
+@audits("SpectralEmbedding", "SpectralClustering", "LocalSIR", "SupervisedPCA", "SIR")
 def audit_eigenvalues(case: Case) -> Iterator[Claim]:
     """Eigenvalues are numbers in order; of a kernel's affinities the equation is checked too."""
     model = case.model
@@ -106,10 +106,6 @@ def audit_eigenvalues(case: Case) -> Iterator[Claim]:
     yield Claim("a value that is no number", float(not np.isfinite(values).all()), 0.0)
     if hasattr(model, "embedding_") and hasattr(model, "kernel_"):
         yield from _affinity_claims(case)
-    if type(model).__name__ == "LLE":
-        Z = exact(model.embedding_)
-        skew = largest(Z.T @ Z - np.eye(Z.shape[1]))
-        yield Claim("orthogonality", skew, SLACK * case.tolerance + rounding(1.0))
 
 
 def _affinity_claims(case: Case) -> Iterator[Claim]:
@@ -126,6 +122,38 @@ def _affinity_claims(case: Case) -> Iterator[Claim]:
             yield Claim(f"function {k}", norm(off), (SLACK * 2 * case.tolerance + 1e-12) * size)
 
 
+@audits("LLE")
+def audit_mixtures(case: Case) -> Iterator[Claim]:
+    """(I − W)ᵀ(I − W) z = λ z; where the neighbours are not told apart there are many such W."""
+    model, X = case.model, exact(case.X)
+    D = squared_distances(X, X)
+    np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")
+    near = np.take_along_axis(D, order[:, : model.n_neighbors + 1], axis=1)
+    if len(near.T) > model.n_neighbors and (np.diff(near)[:, -1] <= rounding(near[:, -1])).any():
+        return
+    M = np.eye(len(X), dtype=np.longdouble)
+    for i, index in enumerate(order[:, : model.n_neighbors]):
+        M[i, index] -= _mixture(X[index] - X[i], exact(model.reg))
+    M = M.T @ M
+    values, Z = model.eigenvalues_, model.embedding_
+    yield from eigen_claims(M, values, Z, case, np.abs(M).sum(axis=0).max())
+
+
+def _mixture(gaps: np.ndarray, reg: Any) -> np.ndarray:
+    """Return w with Σw = 1 that minimise ‖Σ w gap‖² + R‖w‖², R = reg Σ‖gap‖², by elimination."""
+    G = gaps @ gaps.T
+    size = np.trace(G)
+    A = G / (reg * size) if size > 0 else np.zeros_like(G)
+    A, w = A + np.eye(len(A)), np.ones(len(A), np.longdouble)
+    for i in range(len(A)):  # positive definite: no pivots
+        w[i + 1 :] -= A[i + 1 :, i] / A[i, i] * w[i]
+        A[i + 1 :] -= np.outer(A[i + 1 :, i] / A[i, i], A[i])
+    for i in reversed(range(len(A))):
+        w[i] = (w[i] - A[i, i + 1 :] @ w[i + 1 :]) / A[i, i]
+    return w / w.sum()
+
+
 # ---------------------------------------------------------------- whiteness
 def _whiteness(Z: np.ndarray, tolerance: float) -> Iterator[Claim]:
     """Signals are uncorrelated and of variance one, divided by n or n − 1."""
@@ -140,10 +168,39 @@ def _projected(case: Case) -> np.ndarray:
     return (exact(case.X) - exact(case.model.mean_)) @ exact(case.model.components_).T
 
 
-@audits("ICA", "KernelICA")
-def audit_sources(case: Case) -> Iterator[Claim]:
+@audits("KernelICA")
+def audit_kernel_sources(case: Case) -> Iterator[Claim]:
     """The sources are white: the other half of their proof, stationarity, has no outside."""
     yield from _whiteness(_projected(case), case.tolerance)
+
+
+# the derivative g of the contrast G, and its own
+CONTRASTS = {
+    "logcosh": (np.tanh, lambda y: 1 - np.tanh(y) ** 2),
+    "exp": (lambda y: y * np.exp(-(y**2) / 2), lambda y: (1 - y**2) * np.exp(-(y**2) / 2)),
+    "kurtosis": (lambda y: y**3, lambda y: 3 * y**2),
+}
+UNDECIDED = 1e-9  # a difference of moments whose sign rounding may decide
+
+
+@audits("ICA")
+def audit_sources(case: Case) -> Iterator[Claim]:
+    """The sources are white, and turning any two of them does not change Σ ±E G(yᵢ).
+
+    The slope by the angle is sᵢ E g(yᵢ) yⱼ − sⱼ E g(yⱼ) yᵢ with the signs s of E g(y) y − E g'(y);
+    where the sources are found one after the other, the first of two was turned alone.
+    """
+    model, Y = case.model, _projected(case)
+    yield from _whiteness(Y, case.tolerance)
+    g, bend = CONTRASTS[model.contrast]
+    M = g(Y).T @ Y / len(Y)
+    away = np.diagonal(M) - bend(Y).mean(axis=0)
+    slopes = np.where(away < 0, -1, 1)[:, None] * M
+    slopes = np.triu(slopes, 1) if model.algorithm == "deflation" else slopes - slopes.T
+    sure = np.abs(away) > UNDECIDED
+    size = largest(exact(case.X)) * norm(model.components_)
+    allowed = SLACK * case.tolerance + rounding(1.0 + size)
+    yield Claim("a slope", largest(slopes[np.ix_(sure, sure)]), allowed)
 
 
 @audits("Whitening")

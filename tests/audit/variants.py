@@ -16,7 +16,7 @@ from mercer import (
     LinearSVC,
     OneClassSVM,
 )
-from mercer.kernels import RBF, Exponential, Laplacian, Polynomial
+from mercer.kernels import RBF, Exponential, Laplacian, Linear, Polynomial
 from tests.cases import ESTIMATORS
 
 VARIANTS = [
@@ -28,6 +28,8 @@ VARIANTS = [
     SVC(Polynomial(degree=3), multiclass="ovr"),
     SVC(class_weight="balanced", lam=0.1),
     SVC(Laplacian(), C=1e-3, class_weight="balanced"),
+    SVC(Linear().normalized(), C=100.0),
+    SVC(Polynomial(degree=2, bias=0.0).normalized()),
     SVR("linear", C=10.0),
     SVR(Exponential(), C=1e3, epsilon=0.0),
     OneClassSVM("linear", nu=0.1),
@@ -37,6 +39,7 @@ VARIANTS = [
     KernelRidge(lam=1e-8),
     KernelRidge("linear", lam=1e-3),
     KernelRidge(Polynomial(degree=3), lam=1e-2),
+    KernelRidge(Linear().normalized(), lam=0.1),
     KernelRidgeClassifier("linear", class_weight="balanced"),
     KernelLogistic("linear", lam=1e-2),
     KernelLogistic(lam=1e-4, class_weight="balanced", fit_intercept=False),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 
 from mercer import KernelRidge, check_kernel
 from mercer.kernels import (
     RBF,
     Constant,
+    Cosine,
     Exp,
     Exponential,
     FromFeatureMap,
@@ -243,6 +245,30 @@ def test_normalisation_of_a_zero_vector_is_zero():
     rows = np.array([[0.0, 0.0], [3.0, 4.0]])
     np.testing.assert_array_equal(Linear().normalized()(rows), [[0.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(Linear().normalized().diagonal(rows), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-170, 1e-162, 1e-100, 1e100, 1e149])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_normalised_rows_of_any_size_keep_their_angles(size, convert):
+    """Squares of 1e-162 vanish; beside rows of size one nobody would see it."""
+    rows = table(6, 3)
+    wanted = Linear().normalized()(rows)
+    rows[2:4] *= size
+    for kernel in (Linear().normalized(), Cosine(), Linear().on([0, 1, 2]).normalized()):
+        np.testing.assert_allclose(kernel(convert(rows)), wanted, atol=1e-11)
+        np.testing.assert_array_equal(kernel.diagonal(convert(rows)), np.ones(6))
+
+
+@pytest.mark.parametrize(
+    "kernel", [Linear() + Linear(), Polynomial(bias=0.0), Linear() ** 2, Linear() * A], ids=repr
+)
+@pytest.mark.parametrize("size", [1e-170, 1e-148])
+def test_lengths_that_vanish_are_refused_not_taken_for_zero(kernel, size):
+    rows = table(6, 3)
+    rows[4] *= size
+    for call in (kernel.normalized(), kernel.normalized().diagonal):
+        with pytest.raises(ValueError, match=r"k\(x, x\) of row 4 .* rescale X"):
+            call(rows)
 
 
 @pytest.mark.parametrize("call", [lambda k: k(X), lambda k: k.diagonal(X)], ids=["K", "diagonal"])
