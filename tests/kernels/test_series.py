@@ -190,14 +190,17 @@ def test_both_loops_give_the_same(band, channels, gamma, monkeypatch):
 
 
 def test_what_a_chunk_could_lose_is_not_lost(monkeypatch):
-    """Far from y first and near it later: the best path waits in columns tiny meanwhile."""
-    x = np.concatenate([np.full(120, 5.0), np.full(120, 0.0)])
-    y = np.concatenate([np.zeros(5), np.full(60, 5.0), np.zeros(30)])
-    X = [x, y, x[::-1].copy(), y[::-1].copy()]
+    """The best path waits in columns that are tiny beside others of their chunk, and wins later."""
+    x, y = np.repeat([5.0, 0.0], [100, 150]), np.repeat([0.0, 5.0], [10, 6])
     for gamma in (0.01, 0.1, 1.0):
-        chunks, _ = logs_of(GlobalAlignment(gamma), X, monkeypatch, True)
-        cells, _ = logs_of(GlobalAlignment(gamma), X, monkeypatch, False)
+        chunks, taken = logs_of(GlobalAlignment(gamma), [x, y], monkeypatch, True)
+        cells, _ = logs_of(GlobalAlignment(gamma), [x, y], monkeypatch, False)
         np.testing.assert_allclose(chunks, cells, rtol=1e-12, atol=1e-11)
+        assert taken == (gamma == 0.01)
+    monkeypatch.setattr("mercer.kernels._series.chunks_suffice", lambda *given: True)
+    lost = np.empty((1, 1))
+    GlobalAlignment(1.0)._fill_pairs([steps(x)], [steps(y)], lost, False)
+    assert lost[0, 0] < cells[0, 1] - 100.0
 
 
 def test_cells_share_powers_of_two_where_steps_lose_little():
