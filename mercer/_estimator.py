@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import (
@@ -297,9 +298,12 @@ class KernelEstimator(ProvedEstimator):
         return coefs @ rows
 
     def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
-        """Return the sample of kept rows; of a precomputed kernel only their numbers matter."""
+        """Return the sample of kept rows; of a precomputed kernel only their numbers matter.
+
+        What is derived from kept objects (a suffix structure, codes) is derived once.
+        """
         if not self._pairwise:
-            return Sample(data)
+            return Sample(data) if self.kernel_.domain == "vectors" else _sample_of(self, data)
         whole = np.broadcast_to(np.float64(0.0), (n, n))  # no memory: only its shape is looked at
         return Sample(whole[: len(index)], Sample(whole), index)
 
@@ -318,6 +322,17 @@ class KernelEstimator(ProvedEstimator):
             kernel is not None and is_precomputed(kernel)
         )
         return tags
+
+
+_SAMPLES: WeakKeyDictionary[Any, Sample] = WeakKeyDictionary()  # no part of what a fit leaves
+
+
+def _sample_of(model: Any, data: Any) -> Sample:
+    """Return the sample of the objects that a model keeps, the same for every prediction."""
+    known = _SAMPLES.get(model)
+    if known is None or known.data is not data:
+        known = _SAMPLES[model] = Sample(data)
+    return known
 
 
 def check_weights(sample_weight: Any, n: int) -> np.ndarray:

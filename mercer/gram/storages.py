@@ -13,7 +13,7 @@ from mercer._threads import ForkLock
 from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import add_products, combine_rows, gather, gather_into
 from mercer.kernels import Kernel
-from mercer.kernels.counting import sparse_factors, sums_by_factors
+from mercer.kernels.counting import sums_of_counts
 from mercer.kernels.rounding import largest_sum_error
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import (
@@ -376,9 +376,9 @@ def weighted_sums(
     In float32 a sum of many values of one sign is off by much more than the values are.
     """
     kernel.check_pair(X, Y)
-    factors = sparse_factors(kernel, X, Y)
-    if factors is not None:
-        return sums_by_factors(factors, weights)
+    counted = sums_of_counts(kernel, X, Y, weights)
+    if counted is not None:
+        return counted
     direct = block_differences(kernel, X, Y, np.dtype(dtype))
     if direct is not None:
         return direct.sums(weights)

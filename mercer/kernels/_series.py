@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import exp, log2
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,10 @@ import scipy.sparse as sp
 
 from mercer._array import largest_size
 from mercer._floats import LARGEST
-from mercer.kernels._series_loops import LANES
+from mercer.kernels._alignment_loops import CHUNK, align_chunks
+from mercer.kernels._series_loops import LANES, align
 
+MOST, BITS = 30.0, 900.0  # of chunks_suffice
 WORK = 2**24  # cells × lanes of a compiled call, far below a fifth of a second
 ACCEPTED = (
     "series are a list of arrays of shape (length,) or (length, channels), or an array of shape "
@@ -99,6 +103,30 @@ class Stack:
     ends: np.ndarray
     """The last step of each, (blocks, LANES)."""
 
+    @cached_property
+    def chunked(self) -> np.ndarray:
+        """The values, padded to whole chunks of steps."""
+        more = -self.values.shape[1] % CHUNK
+        return np.pad(self.values, ((0, 0), (0, more), (0, 0), (0, 0)))
+
+    @cached_property
+    def boxes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest values of each chunk, (blocks, chunks, channels)."""
+        blocks, steps, channels, _ = self.chunked.shape
+        chunks = self.chunked.reshape(blocks, steps // CHUNK, CHUNK, channels, LANES)
+        return chunks.min(axis=(2, 4)), chunks.max(axis=(2, 4))
+
+    @cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest value of each channel."""
+        low, high = self.boxes
+        return low.min(axis=(0, 1)), high.max(axis=(0, 1))
+
+    def farthest(self, x: np.ndarray) -> float:
+        """Return a bound of ‖x − y‖² over all steps of a series and of these."""
+        low, high = self.box
+        return float(np.square(np.maximum(x.max(axis=0) - low, high - x.min(axis=0))).sum())
+
     @classmethod
     def of(cls, series: list[np.ndarray], places: np.ndarray) -> Stack:
         """Return series, sorted by length, in blocks."""
@@ -153,7 +181,8 @@ def _against(
     loop: Callable[..., None], x: np.ndarray, stack: Stack, first: int, gamma: float, band: int
 ) -> np.ndarray:
     """Return the answers for one series and the blocks of a stack from the first one on."""
-    n_blocks, m, channels, _ = stack.values.shape
+    loop, values, told = _route(loop, x, stack, gamma, band)
+    n_blocks, m, channels, _ = values.shape
     found, state = np.empty((n_blocks, LANES)), np.empty((7, m + 1, LANES))
     row = m * LANES * (channels + 3)
     blocks = max(1, WORK // (row * len(x)))
@@ -161,5 +190,32 @@ def _against(
     for b in range(first, n_blocks, blocks):
         for i in range(0, len(x), rows):
             until = min(b + blocks, n_blocks), min(i + rows, len(x))
-            loop(x, stack.values, stack.ends, band, gamma, b, until[0], i, until[1], state, found)
+            loop(x, values, stack.ends, band, *told, b, until[0], i, until[1], state, found)
     return found[first:]
+
+
+def _route(
+    loop: Callable[..., None], x: np.ndarray, stack: Stack, gamma: float, band: int
+) -> tuple[Callable[..., None], np.ndarray, tuple[Any, ...]]:
+    """Return the loop to take, the others as it wants them, and what it is told of γ."""
+    if loop is align:
+        most = gamma * stack.farthest(x)
+        if chunks_suffice(most, len(x), stack.values.shape[1], band):
+            return align_chunks, stack.chunked, (gamma, *stack.boxes)
+    return loop, stack.values, (gamma,)
+
+
+def chunks_suffice(most: float, n: int, m: int, band: int) -> bool:
+    """Return whether sums over alignments keep all that counts if cells share powers of two.
+
+    A cell is lost if another of its chunk is 2¹⁰⁰⁰ times larger. If that one is to its left, it
+    reaches the cell in a few steps, and the cell is negligible. If it is to its right, paths from
+    the cell have to cross its column, in which the larger one waits for them: so many steps cost
+    less than it is ahead. ``most`` is the largest −log of e = exp(−γ‖x − y‖²).
+    """
+    if most > MOST:
+        return False
+    weight = 1.0 if band < 0 else 1.0 / (band + 1.0)
+    bits = log2(2.0 * exp(most) / weight - 1.0)  # that a step loses at most
+    waiting = n if band < 0 else min(n, 2 * band + 1)
+    return waiting * bits + CHUNK * (bits + log2(n + m)) <= BITS

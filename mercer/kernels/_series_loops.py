@@ -194,6 +194,12 @@ class Wide:
     def whole(self, number: int) -> Any:
         return ir.Constant(self.integers, [number] * LANES)
 
+    def spread(self, number: Any) -> Any:
+        """Return a number in all lanes."""
+        first = self.builder.insert_element(self.constant(0.0), number, ir.IntType(32)(0))
+        same = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return self.builder.shuffle_vector(first, self.constant(0.0), same)
+
     def _place(self, start: Any, slot: int) -> Any:
         index = self.builder.add(start, self.integer(slot * LANES))
         return self.builder.bitcast(self.builder.gep(self.data, [index]), self.doubles.as_pointer())

@@ -64,7 +64,7 @@ class Kernel(ParameterValue):
         for part in self.parts():
             yield from part.leaves()
 
-    def _uses(self) -> Counter[str]:
+    def _uses(self) -> Counter[Any]:
         """Count how often the expression needs each statistic."""
         return Counter(getattr(leaf, "shares", "none") for leaf in self.leaves())
 
@@ -141,6 +141,10 @@ class Kernel(ParameterValue):
 
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         """Return the parameters that the sample decides, as numbers."""
+        return {}
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        """Return values that a search may try for the kernel's own parameters on such rows."""
         return {}
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:

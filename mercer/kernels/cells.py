@@ -135,6 +135,9 @@ class Categorical(CellKernel):
         self.weighting = weighting
         self.frequencies = frequencies
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"weighting": (None, "rarity")}
+
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         table = _table(X.data, self)
         if self.weighting is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -97,38 +98,50 @@ class CountingKernel(Kernel):
         return np.asarray(left.multiply(right).sum(axis=1)).ravel()
 
 
+Rows = Callable[[], sp.csr_array]
+
+
 @singledispatch
-def sparse_factors(kernel: Kernel, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
-    """Return sparse A and B with k(X, Y) = A Bᵀ; None if the kernel is no such product."""
+def sparse_factors(kernel: Kernel, X: Sample, Y: Sample) -> tuple[Rows, Rows] | None:
+    """Return what makes sparse A and B with k(X, Y) = A Bᵀ; None if there are none."""
     return None
 
 
 @sparse_factors.register
-def _(kernel: CountingKernel, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
-    left, right = kernel.factors(X, Y)
-    return left.data, right.data
+def _(kernel: CountingKernel, X: Sample, Y: Sample) -> tuple[Rows, Rows] | None:
+    return lambda: kernel.factors(X, Y)[0].data, lambda: kernel.factors(X, Y)[1].data
 
 
 @sparse_factors.register
-def _(kernel: Normalized, X: Sample, Y: Sample) -> tuple[Any, Any] | None:
+def _(kernel: Normalized, X: Sample, Y: Sample) -> tuple[Rows, Rows] | None:
     found = sparse_factors(kernel.kernel, X, Y)
     if found is None:
         return None
-    scales = (kernel.kernel._inverse_lengths(s) for s in (X, Y))
-    left, right = (
-        with_values(rows, rows.data * np.repeat(scale, np.diff(rows.indptr)))
-        for rows, scale in zip(found, scales, strict=True)
-    )
-    return left, right
+    scaled = lambda rows, S: _scaled(rows(), kernel.kernel._inverse_lengths(S))  # noqa: E731
+    return lambda: scaled(found[0], X), lambda: scaled(found[1], Y)
 
 
-def sums_by_factors(
-    factors: tuple[Any, Any], weights: np.ndarray, at_once: int = AT_ONCE
-) -> np.ndarray:
-    """Return A Bᵀ W: the rows of B are added up first, for a few columns of W at a time."""
-    left, right = factors
-    together = max(1, at_once // max(right.shape[1], 1))
-    out = np.empty((left.shape[0], weights.shape[1]))
+def _scaled(rows: sp.csr_array, scale: np.ndarray) -> sp.csr_array:
+    return with_values(rows, rows.data * np.repeat(scale, np.diff(rows.indptr)))
+
+
+def sums_of_counts(
+    kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray, at_once: int = AT_ONCE
+) -> np.ndarray | None:
+    """Return k(X, Y) W = A (Bᵀ W); None if the kernel is no product of sparse rows.
+
+    Bᵀ W is kept with the sample Y if it is not too large: predictions of a machine then cost no
+    more with many support vectors than with few. Else it is made for a few columns at a time.
+    """
+    factors = sparse_factors(kernel, X, Y)
+    if factors is None:
+        return None
+    left, right = factors[0](), factors[1]
+    if Y.parent is None and left.shape[1] * weights.shape[1] <= at_once:
+        key = ("summed", kernel, weights.shape, weights.tobytes())
+        return left @ Y.summary(key, lambda _: right().T @ weights)
+    together = max(1, at_once // max(left.shape[1], 1))
+    out, rows = np.empty((left.shape[0], weights.shape[1])), right()
     for columns in ranges(weights.shape[1], together):
-        out[:, columns] = left @ (right.T @ weights[:, columns])
+        out[:, columns] = left @ (rows.T @ weights[:, columns])
     return out

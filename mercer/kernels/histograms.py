@@ -13,6 +13,7 @@ from mercer.kernels import _histogram_loops as loops
 from mercer.kernels.base import PSD, Kernel
 from mercer.kernels.sample import Pair, Sample, csr_parts
 from mercer.kernels.vector import require_same_columns
+from mercer.kernels.widths import median_distance, widths
 
 
 class _Histogram(Kernel):
@@ -37,13 +38,16 @@ class _Histogram(Kernel):
                 )
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
+        self._sums(pair, out)
+        self._finish(out)
+
+    def _sums(self, pair: Pair, out: np.ndarray) -> None:
         X, Y = pair.X.rows(pair.dtype), pair.Y.rows(pair.dtype)
         dense, sparse = self._loops
         if pair.X.is_sparse:
             sparse(*csr_parts(X), *csr_parts(Y), out)
         else:
             dense(X, np.ascontiguousarray(Y.T), out)
-        self._finish(out)
 
     def _finish(self, values: np.ndarray) -> None:
         """Turn sums over columns into kernel values, in place."""
@@ -78,6 +82,11 @@ class ChiSquared(_Histogram):
 
     def __init__(self, gamma: float = 1.0):
         self.gamma = gamma
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        sums = np.empty((len(X), len(X)))
+        self._sums(Pair(X, X, self._uses(), sums.dtype), sums)
+        return {"gamma": widths(median_distance(sums))}
 
     def _finish(self, values: np.ndarray) -> None:
         values *= -self.gamma

@@ -18,6 +18,7 @@ from mercer.kernels.direct import Differences
 from mercer.kernels.metric import RowMap, check_metric
 from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.vector import VectorKernel, require_counting_squares
+from mercer.kernels.widths import median_distance, widths
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 UP_TO_TWO = Interval(Real, 0, 2, closed="right")
@@ -100,6 +101,9 @@ class Radial(VectorKernel):
     def _reach(self, distance: Any) -> Any:
         """Return what γ multiplies, from plain distances of mapped rows."""
         return (self._unit ** (1.0 / self.p) * distance) ** self.gamma_power
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"gamma": widths(median_distance(self.distances(X)))}
 
     def distances(self, X: Sample) -> np.ndarray:
         """Return what γ multiplies, for all pairs of rows of a sample, shape (n, n)."""

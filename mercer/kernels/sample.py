@@ -194,7 +194,7 @@ class Pair:
         self,
         X: Sample,
         Y: Sample,
-        uses: Counter[str],
+        uses: Counter[Any],
         dtype: np.dtype,
         known: dict[Hashable, Any] | None = None,
     ):
@@ -212,8 +212,11 @@ class Pair:
             self._known[key] = Pair(X, Y, Counter(), self.dtype)
         return self._known[key]
 
-    def fill(self, statistic: str, out: np.ndarray, p: float = 2.0) -> None:
-        """Write a statistic of all pairs of rows into ``out``; p is for "lp", Σ|x − y|ᵖ, alone."""
+    def fill(self, statistic: Any, out: np.ndarray, p: float = 2.0) -> None:
+        """Write a statistic of all pairs of rows into ``out``; p is for "lp", Σ|x − y|ᵖ, alone.
+
+        A statistic has a name, or is an object that fills tiles as kernels do.
+        """
         if statistic == "lp":
             self._lp(out, p)
             return
@@ -224,8 +227,11 @@ class Pair:
         if self.uses[statistic] > 1:
             self._known[statistic] = out.copy()
 
-    def _compute(self, statistic: str, out: np.ndarray) -> None:
-        getattr(self, "_" + statistic)(out)
+    def _compute(self, statistic: Any, out: np.ndarray) -> None:
+        if isinstance(statistic, str):
+            getattr(self, "_" + statistic)(out)
+        else:
+            statistic._fill(self, out)
 
     def _inner(self, out: np.ndarray) -> None:
         inner(self.X.rows(self.dtype), self.Y.rows(self.dtype), out)

@@ -116,6 +116,12 @@ class StringKernel(Kernel):
             strings(sample)
 
 
+def fitting(lengths: tuple[int, ...], X: Sample) -> tuple[int, ...]:
+    """Return those lengths of pieces that at least half of the strings have, or the shortest."""
+    most = float(np.median(strings(X).data.lengths))
+    return tuple(length for length in lengths if length <= most) or lengths[:1]
+
+
 def strings(X: Sample) -> Sample:
     """Return the sample of `Sequences`."""
     return X.derive("strings", Sequences.of)

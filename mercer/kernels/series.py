@@ -16,11 +16,13 @@ from mercer.kernels.base import INDEFINITE, PSD, Kernel
 from mercer.kernels.radial import POSITIVE
 from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.tiles import fill_tiles
+from mercer.kernels.widths import widths
 
 NO_BAND = -1
 WIDEST = 2**40  # steps: no series is as long, and sums of such numbers do not overflow
 ASKED_SERIES = 24  # for the median of distances between series
 ASKED_STEPS = 512  # for the median of distances between steps
+BANDS = (0, 0.05, 0.2, None)  # that a search tries: step by step, nearly, loosely, anyhow
 
 Series = list[np.ndarray]
 
@@ -41,6 +43,7 @@ class SeriesKernel(Kernel):
         ],
     }
     _loop: Any
+    _reach = 1.0  # what γ by the rule "scale" makes of a typical distance
 
     def __init__(self, gamma: float | str = "scale", band: Any = None):
         self.gamma = gamma
@@ -68,6 +71,9 @@ class SeriesKernel(Kernel):
     def _scale(self, series: Series, band: int | None) -> float:
         """Return γ by the rule "scale"."""
         raise NotImplementedError
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"gamma": widths(self._reach / self._scale(_series(X).data, None)), "band": BANDS}
 
     # ------------------------------------------------------------ values
     def _answers(self, pair: Pair, out: np.ndarray) -> None:
@@ -163,8 +169,13 @@ class DTW(_SquaredDTW):
         median = _median(squares)
         return 1.0 / median if median > 0 else 1.0
 
+    @property
+    def shares(self) -> _SquaredDTW:
+        """The statistic that serves every γ."""
+        return _SquaredDTW(band=self.band)
+
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
-        self._answers(pair, out)
+        pair.fill(self.shares, out)
         out *= -float(self.gamma)
         np.exp(out, out=out)
 
@@ -249,6 +260,8 @@ class GlobalAlignment(SeriesKernel):
     """
 
     _loop = staticmethod(loops.align)
+    _reach = 0.5
+    needs_normalizing = True
 
     @property
     def definiteness(self) -> str:

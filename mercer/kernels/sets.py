@@ -75,7 +75,11 @@ class MeanEmbedding(Kernel):
         bags = _bags(X)
         return 32 * (sum(map(len, bags)) // len(bags)) ** 2
 
-    def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+    def inside(self, X: Sample) -> Sample:
+        """Return the vectors of all bags, which are the rows of the inner kernel."""
+        return Sample(np.concatenate(_bags(X)))
+
+    def bind(self, X: Any, weights: np.ndarray | None = None) -> MeanEmbedding:
         self.check()
         bags = _bags(self.sample(X))
         each = np.ones(len(bags)) if weights is None else weights

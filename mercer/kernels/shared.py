@@ -27,7 +27,7 @@ class SharedStatistics:
         The rows.
     dtype : float32 or float64
         The precision of statistics and Gram matrices.
-    statistics : iterable of str
+    statistics : iterable of str or Kernel
         Which statistics to keep, once a kernel has asked for them; a kernel that needs others is
         computed as usual.
 
@@ -43,18 +43,18 @@ class SharedStatistics:
            [0.368, 1.   ]])
     """
 
-    def __init__(self, X: Sample, dtype: Any, statistics: Iterable[str] = ()):
+    def __init__(self, X: Sample, dtype: Any, statistics: Iterable[Any] = ()):
         self.X, self.dtype, self.statistics = X, np.dtype(dtype), frozenset(statistics)
-        self._stored: dict[str, np.ndarray] = {}
+        self._stored: dict[Any, np.ndarray] = {}
 
-    def statistic(self, name: str) -> np.ndarray:
+    def statistic(self, name: Any) -> np.ndarray:
         """Return a statistic of all pairs of rows, computed once."""
         if name not in self._stored:
             self._stored[name] = self._compute(name)
         return self._stored[name]
 
-    def _compute(self, statistic: str) -> np.ndarray:
-        kernel = RAW[statistic]()
+    def _compute(self, statistic: Any) -> np.ndarray:
+        kernel = RAW[statistic]() if isinstance(statistic, str) else statistic
         # float32 has no room for the statistics of very large or small rows
         dtype = working_dtype(kernel, self.X, self.X, self.dtype)
         out = allocate((len(self.X), len(self.X)), dtype)
@@ -65,14 +65,19 @@ class SharedStatistics:
         """Return the values of a bound kernel on all pairs of rows."""
         if out is None:
             out = allocate((len(self.X), len(self.X)), self.dtype)
-        used = set(kernel._uses()) & set(STATISTICS)
+        used = statistics_of(kernel)
         if not used or not used <= self.statistics:
             fill_tiles(kernel, self.X, self.X, out)
             return out
-        for name in sorted(used):
+        for name in used:
             self.statistic(name)
         fill_tiles(kernel, self.X, self.X, out, self._stored)
         return out
+
+
+def statistics_of(kernel: Kernel) -> set[Any]:
+    """Return the statistics that a kernel is made of and that may be kept."""
+    return {s for s in kernel._uses() if isinstance(s, Kernel) or s in STATISTICS}
 
 
 class RawStatistic(VectorKernel):

@@ -15,6 +15,7 @@ from mercer.kernels.base import PSD, Kernel
 from mercer.kernels.radial import POSITIVE, Radial, entry_variance, negative_exp
 from mercer.kernels.sample import Pair, Sample, dense
 from mercer.kernels.vector import VectorKernel, require_same_columns
+from mercer.kernels.widths import widths
 
 DOUBLE = np.dtype(np.float64)
 
@@ -119,6 +120,9 @@ class Periodic(VectorKernel):
             )
         return {"period": periods.astype(np.float64)}
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"gamma": widths(1.0)}  # sin² is at most 1
+
     def _on_circles(self, data: Any) -> np.ndarray:
         """Return (cos, sin) of the angle of each cell, at half the radius: sin² is a distance²."""
         angles = 2.0 * pi * np.remainder(dense(data) / np.asarray(self.period), 1.0)
@@ -203,6 +207,10 @@ class Anova(ColumnKernel):
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         return {"gamma": _gamma(self.gamma, X, weights, 1)}
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        degrees = tuple(n for n in (1, 2, 3) if n <= X.data.shape[1])
+        return {"degree": degrees, "gamma": widths(2.0 / _gamma("scale", X, None, 1))}
+
     def _loop(self, X: np.ndarray, YT: np.ndarray, out: np.ndarray) -> None:
         loops.anova(X, YT, float(self.gamma), int(self.degree), out)
 
@@ -243,6 +251,9 @@ class Wavelet(ColumnKernel):
 
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         return {"gamma": _gamma(self.gamma, X, weights, X.data.shape[1])}
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"gamma": widths(2.0 / _gamma("scale", X, None, X.data.shape[1]))}
 
     def _loop(self, X: np.ndarray, YT: np.ndarray, out: np.ndarray) -> None:
         loops.wavelet(X, YT, float(self.gamma), out)
@@ -292,6 +303,9 @@ class Sobolev(ColumnKernel):
 
     def __init__(self, order: int = 1):
         self.order = order
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"order": (1, 2, 3)}
 
     def check_pair(self, X: Sample, Y: Sample) -> None:
         super().check_pair(X, Y)

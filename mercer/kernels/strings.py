@@ -14,7 +14,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer.kernels import _string_loops as loops
 from mercer.kernels.counting import Counted, CountingKernel, with_values
 from mercer.kernels.sample import Pair, Sample
-from mercer.kernels.sequences import Sequences, StringKernel, strings
+from mercer.kernels.sequences import Sequences, StringKernel, fitting, strings
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _LOW_BITS = np.uint64(0xFF)
@@ -68,6 +68,9 @@ class Spectrum(_Pieces):
     def __init__(self, length: int = 3):
         self.length = length
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"length": fitting((1, 2, 3, 4, 5, 6), X)}
+
     def _count(self, rows: Sequences) -> Counted:
         row, position = windows(rows, self.length)
         keys = piece_keys(rows.codes, position, range(self.length))
@@ -117,6 +120,9 @@ class Mismatch(_Pieces):
                 f"{letters}; got {self.alphabet_size}"
             )
         return {}
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"length": fitting((3, 4, 5, 6), X), "mismatches": (0, 1)}
 
     @property
     def _most_gaps(self) -> int:
@@ -193,6 +199,9 @@ class WeightedDegree(StringKernel):
     def __init__(self, degree: int = 5):
         self.degree = degree
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"degree": fitting((1, 2, 4, 8, 16), X)}
+
     @property
     def _sums(self) -> np.ndarray:
         """What the pieces that end in one place weigh, by how many letters before it agree."""
@@ -239,6 +248,9 @@ class Subsequence(StringKernel):
     def __init__(self, length: int = 3, decay: float = 0.5):
         self.length = length
         self.decay = decay
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"length": fitting((2, 3, 4), X), "decay": (0.2, 0.5, 0.8)}
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
         X, Y = strings(pair.X).data, strings(pair.Y).data

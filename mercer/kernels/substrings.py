@@ -17,6 +17,7 @@ from mercer.kernels.sample import Sample
 from mercer.kernels.sequences import Sequences, StringKernel, strings
 
 INT = np.dtype(np.int32)
+DECAYS = (0.1, 0.3, 0.5, 0.7, 0.9)  # that a search tries
 Weigh = Callable[[int], np.ndarray]
 
 
@@ -61,6 +62,9 @@ class Substring(CountingKernel, StringKernel):
         return super().__eq__(other) if len(set(lengths)) == 1 else False
 
     __hash__ = StringKernel.__hash__
+
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        return {"weights": DECAYS}
 
     def _sums(self, longest: int) -> np.ndarray:
         """Return what one substring of each length up to l weighs, for l = 0, 1, …, longest."""

@@ -124,6 +124,14 @@ class Words(CountingKernel):
         for sample in (X, Y):
             sample.derive("texts", texts)
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        tried: dict[str, tuple[Any, ...]] = {}
+        if self.analyzer == "word":
+            tried["ngram"] = ((1, 1), (1, 2))
+        if self.weighting != "binary":
+            tried["sublinear"] = (False, True)
+        return tried
+
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         found, rows = self._counted(X), X.derive("texts", texts).index
         counts = found.matrix[rows]

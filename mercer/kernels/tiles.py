@@ -31,7 +31,10 @@ def tile_grid(n: int, m: int, mirror: bool, workers: int = 1) -> list[Tile]:
     """
     height = max(1, min(TILE, n))
     if mirror:
-        height = width = height if workers == 1 else min(height, max(64, -(-n // (3 * workers))))
+        # a multiple of 8, as many numbers as a vector register holds
+        height = width = (
+            height if workers == 1 else min(height, max(64, 8 * -(-n // (24 * workers))))
+        )
     else:
         width = max(TILE, TILE * TILE // height)
         strips = -(-n // height)

@@ -19,6 +19,7 @@ GOES_ON = 0.5  # of the gain from more rows, beyond what was seen
 PENALTIES = ("C", "lam")
 STEPS = {"C": 3.0, "lam": 3.0, "gamma": 2.0}  # factors between neighbours of the last stage
 USUAL_STEP = 3.0  # of other parameters that are floats
+SHARES = ("band", "decay", "nu", "weights")  # end at 1, and have no neighbours
 
 
 def smoothest(trials: Trials, expected: np.ndarray | None = None) -> int:
@@ -83,7 +84,8 @@ def around(trials: Trials, best: int) -> list[dict[str, Any]]:
 
 
 def _is_scale(name: str, value: Any) -> bool:
-    return isinstance(value, float) or (last_part(name) in STEPS and is_number(value))
+    last = last_part(name)
+    return (isinstance(value, float) and last not in SHARES) or (last in STEPS and is_number(value))
 
 
 def _roughness(params: Mapping[str, Any]) -> float:

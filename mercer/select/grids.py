@@ -1,7 +1,8 @@
-"""Grids that suit the data: γ by the distances, λ by the kernel's size, C and ε by the targets."""
+"""Grids that suit the data: what kernels propose, λ by their size, C and ε by the targets."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -12,20 +13,14 @@ from sklearn.base import is_classifier
 
 from mercer._array import take
 from mercer._sklearn import _num_samples
-from mercer.kernels import Kernel, as_kernel
-from mercer.kernels.columns import On
-from mercer.kernels.radial import Radial
+from mercer.kernels import Kernel, Normalized, as_kernel
 from mercer.kernels.sample import Sample
 
 SUBSAMPLE = 500  # rows from which distances and sizes are estimated
-WIDTHS, FEW_WIDTHS = (
-    range(-6, 5, 2),
-    range(-5, 4, 4),
-)  # exponents of 2, of one γ and of each of several
-MOST_WIDTHS = 3  # of more parts the combinations are too many, and each keeps its γ
+MOST_PARTS = 3  # of more parts the combinations are too many, and each stays as it is
 KNOWN = (
-    "gamma of a kernel with one RBF, Laplacian or Exponential part, or up to three on different "
-    "columns, C, lam, epsilon, nu and n_neighbors"
+    "gamma and what else a kernel proposes, of up to three parts on different columns, C, lam, "
+    "epsilon, nu and n_neighbors"
 )
 
 
@@ -59,8 +54,9 @@ class Axis:
 def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str = "") -> list[Axis]:
     """Return the axes of a first grid for an estimator on these rows.
 
-    - γ times the median distance is 2⁻⁶, 2⁻⁴, …, 2⁴ (the distance that the kernel uses); of two or
-      three parts on different columns 2⁻⁵, 2⁻¹ and 2³ each;
+    - the kernel itself proposes values (`Kernel.grid`): γ times the median of its own distance is
+      2⁻⁶, 2⁻⁴, …, 2⁴, pieces of strings have lengths that the strings have, and so on; of two or
+      three parts on different columns every other value;
     - C times the mean of k(x, x) is 10⁻¹, …, 10³; of regression 1, …, 10³ times the spread of y;
     - λ is 10⁻⁶, …, 10² times the mean of k(x, x);
     - ε is 0.02, 0.1 and 0.5 times the spread of y.
@@ -70,7 +66,10 @@ def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str =
     found: list[Axis] = []
     size = 1.0
     if params.get("kernel") is not None:
-        kernel = as_kernel(params["kernel"])
+        given = as_kernel(params["kernel"])
+        kernel = for_machines(given)
+        if kernel != given:
+            found.append(Axis("kernel", (kernel,)))
         sample = kernel.sample(X)
         size = _mean_diagonal(kernel, sample)
         found += _kernel_axes(kernel, sample, rng)
@@ -109,36 +108,47 @@ def _mean_diagonal(kernel: Kernel, sample: Sample) -> float:
 
 
 def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> Iterator[Axis]:
-    """Yield an axis of γ for each part that has one, a coarse one if several read other columns.
+    """Yield the axes that the parts of a kernel propose, coarse ones if several parts do.
 
-    Parts that read the same columns are told apart by their γ alone: these are left as they are.
+    Parts that read the same rows are told apart by their parameters: these are left as they are.
     """
-    radial = list(_radial_parts(kernel, sample, "kernel"))
-    different = len({id(rows) for _, _, rows in radial}) == len(radial)
-    if not (different and 0 < len(radial) <= MOST_WIDTHS):
-        return
     chosen = np.sort(rng.permutation(len(sample))[:SUBSAMPLE])
-    exponents = WIDTHS if len(radial) == 1 else FEW_WIDTHS
-    for path, part, rows in radial:
-        distance = _median_distance(part, Sample(take(rows.data, chosen)))
-        yield _powers(f"{path}__gamma", 2.0, exponents, 1.0 / distance)
+    parts = list(_parts(kernel, sample, "kernel"))
+    readers = Counter(id(rows) for _, _, rows in parts)
+    parts = [part for part in parts if readers[id(part[2])] == 1]
+    if len(parts) > MOST_PARTS:
+        return
+    for path, part, rows in parts:
+        few = Sample(take(rows.data, chosen[: len(rows)]))
+        for name, values in part.grid(few).items():
+            yield Axis(f"{path}__{name}", _thinned(values) if len(parts) > 1 else values)
 
 
-def _radial_parts(kernel: Kernel, rows: Sample, path: str) -> Iterator[tuple[str, Radial, Sample]]:
-    """Yield the parts with a γ, how they are reached, and the rows that each reads."""
-    if isinstance(kernel, Radial):
+def _thinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return every other value, of three or more."""
+    return values[1::2] if len(values) > 2 else values
+
+
+def _parts(kernel: Kernel, rows: Sample, path: str) -> Iterator[tuple[str, Kernel, Sample]]:
+    """Yield the parts that propose values, how they are reached, and the rows that each reads."""
+    if len(rows) and type(kernel).grid is not Kernel.grid:
         yield path, kernel, rows
-    if isinstance(kernel, On):
-        rows = kernel.bind(rows).inside(rows)
+    if hasattr(kernel, "inside"):
+        rows = kernel.bind(rows).inside(rows)  # type: ignore[attr-defined]
     for name, part in kernel.get_params(deep=False).items():
         if isinstance(part, Kernel):
-            yield from _radial_parts(part, rows, f"{path}__{name}")
+            yield from _parts(part, rows, f"{path}__{name}")
 
 
-def _median_distance(kernel: Any, rows: Sample) -> float:
-    """Return the median over pairs of rows of what γ is multiplied with; equal rows not counted."""
-    values = kernel.distances(rows)[np.triu_indices(len(rows), 1)]
-    return float(np.median(values[values > 0])) if np.any(values > 0) else 1.0
+def for_machines(kernel: Kernel) -> Kernel:
+    """Return the kernel with those parts normalised that machines cannot use otherwise."""
+    if getattr(kernel, "needs_normalizing", False):
+        return kernel.normalized()
+    if isinstance(kernel, Normalized):
+        return kernel
+    params = kernel.get_params(deep=False)
+    parts = {n: for_machines(part) for n, part in params.items() if isinstance(part, Kernel)}
+    return type(kernel)(**{**params, **parts}) if parts else kernel
 
 
 def candidates(axes_: list[Axis]) -> list[dict[str, Any]]:

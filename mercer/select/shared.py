@@ -16,8 +16,8 @@ from mercer._estimator import check_weights
 from mercer._sklearn import _check_method_params, _num_samples
 from mercer.kernels import Constant, Kernel, Precomputed
 from mercer.kernels.columns import without_idle_fills
-from mercer.kernels.sample import STATISTICS, Sample
-from mercer.kernels.shared import SharedStatistics
+from mercer.kernels.sample import Sample
+from mercer.kernels.shared import SharedStatistics, statistics_of
 from mercer.select.job import Cell, Fold, Job, is_kernel_parameter, with_params
 from mercer.select.paths import route_of
 from mercer.select.progress import in_threads, in_turns
@@ -100,13 +100,13 @@ class Kernels:
         """Return what a fit on a fold takes besides rows and targets."""
         return _check_method_params(self.job.X, params=self.job.fit_params, indices=fold.train)
 
-    def shared_statistics(self) -> set[str]:
+    def shared_statistics(self) -> set[Any]:
         """Return the statistics that more than one Gram matrix is made of."""
-        uses: Counter[str] = Counter()
+        uses: Counter[Any] = Counter()
         for parts in self.bound:
             for part in parts:
-                uses.update(set(part.kernel._uses()))
-        return {name for name in STATISTICS if uses[name] > 1}
+                uses.update(statistics_of(part.kernel))
+        return {statistic for statistic, count in uses.items() if count > 1}
 
 
 def _by_kernel(job: Job) -> tuple[list[OneKernel], list[Outcome]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,9 @@ def tune(
 ) -> KernelSearchCV:
     """Choose the parameters of an estimator by cross-validation, the grid included.
 
-    A first grid spans what makes sense for the data: γ by the median distance of rows, C and ε by
-    the spread of y, λ by the mean of k(x, x). A second one is finer around the best point, or goes
+    A first grid spans what makes sense for the data: what the kernel proposes for its parameters (γ
+    by the median of its own distance of rows, lengths of pieces by the strings), C and ε by the
+    spread of y, λ by the mean of k(x, x). A second one is finer around the best point, or goes
     beyond the border that it lies on.
 
     Parameters
@@ -238,4 +240,6 @@ def _splitter(cv: Any, estimator: Any, seed: int | None) -> Any:
 
 def _span(axis: Axis) -> str:
     values = axis.values
-    return f"{len(values)} values, {setting(min(values), 4)} … {setting(max(values), 4)}"
+    if len(values) > 1 and all(isinstance(value, Real) for value in values):
+        return f"{len(values)} values, {setting(min(values), 4)} … {setting(max(values), 4)}"
+    return ", ".join(setting(value, 4) for value in values)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mercer import SVC
 from mercer.gram.storages import weighted_sums
 from mercer.kernels import RBF, Mismatch, Spectrum, Substring, WeightedDegree, Words
-from mercer.kernels.counting import Counted, places, sparse_factors, sums_by_factors
+from mercer.kernels.counting import Counted, places, sparse_factors, sums_of_counts
+from mercer.kernels.substrings import Automaton
 from tests.cases import table
 from tests.compare import assert_close
 
@@ -23,7 +25,7 @@ def test_the_product_of_the_factors_is_the_kernel(kernel):
     X, Y = (kernel.sample(rows) for rows in (NEW, TEXTS))
     bound = kernel.bind(Y)
     for left, right in ((X, Y), (Y, Y), (X, Y[1:4]), (Y[np.array([3, 0])], Y)):
-        A, B = sparse_factors(bound, left, right)
+        A, B = (rows() for rows in sparse_factors(bound, left, right))
         assert_close((A @ B.T).toarray(), bound.block_of(left, right))
 
 
@@ -34,7 +36,37 @@ def test_sums_are_those_of_the_kernel_values(kernel, at_once):
     bound = kernel.bind(Y)
     wanted = bound.block_of(X, Y) @ weights
     assert_close(weighted_sums(bound, X, Y, weights, np.float64), wanted)
-    assert_close(sums_by_factors(sparse_factors(bound, X, Y), weights, at_once), wanted)
+    for _ in range(2):  # the second time from what was kept
+        assert_close(sums_of_counts(bound, X, Y, weights, at_once), wanted)
+    assert_close(sums_of_counts(bound, X, Y, 2.0 * weights, at_once), 2.0 * wanted)
+    assert_close(
+        sums_of_counts(bound, X, Y[1:4], weights[1:4], at_once), _part(bound, X, Y, weights)
+    )
+
+
+def _part(bound, X, Y, weights):
+    return bound.block_of(X, Y)[:, 1:4] @ weights[1:4]
+
+
+def test_what_is_derived_from_support_vectors_is_derived_once(monkeypatch):
+    built = []
+
+    def counting(self, rows):
+        built.append(len(rows))
+        return build(self, rows)
+
+    build = Automaton.__init__
+    y = np.arange(len(TEXTS)) % 2
+    model = SVC(Substring(0.7)).fit(TEXTS, y)
+    wanted = model.decision_function(NEW)
+    monkeypatch.setattr(Automaton, "__init__", counting)
+    for _ in range(3):
+        np.testing.assert_array_equal(model.decision_function(NEW), wanted)
+    assert not built  # that of the support vectors is known from the first prediction
+    model.fit(TEXTS[::-1], y)
+    np.testing.assert_allclose(
+        model.decision_function(NEW), SVC(Substring(0.7)).fit(TEXTS[::-1], y).decision_function(NEW)
+    )
 
 
 @every_kernel

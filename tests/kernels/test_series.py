@@ -6,10 +6,20 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numba import njit
 from sklearn.base import clone
 
 from mercer import SVC, KernelPCA, KernelRidge, check_kernel, dtw_distance, gram, load, save
 from mercer.kernels import DTW, RBF, GlobalAlignment
+from mercer.kernels._alignment_loops import (
+    CHUNK,
+    _add_squares,
+    _add_squares_slowly,
+    _align_chunk,
+    _align_chunk_slowly,
+)
+from mercer.kernels._series import as_series, chunks_suffice
+from mercer.kernels._series_loops import LANES
 from tests.compare import assert_close
 
 RNG = np.random.default_rng(0)
@@ -146,6 +156,94 @@ def test_calls_that_are_cut_into_rows_give_the_same(monkeypatch):
     monkeypatch.setattr("mercer.kernels._series.WORK", 100)
     for kernel, values in zip(kernels, wanted, strict=True):
         np.testing.assert_array_equal(kernel(UNEQUAL), values)
+
+
+# ---------------------------------------------------------------- cells that share a power of two
+def logs_of(kernel, X, monkeypatch, chunks):
+    """Return the logarithms of the values, by one of the two loops, and whether it was taken."""
+    taken = []
+
+    def suffice(*given):
+        taken.append(chunks_suffice(*given))
+        return taken[-1] and chunks
+
+    monkeypatch.setattr("mercer.kernels._series.chunks_suffice", suffice)
+    bound = kernel.bind(X)
+    sample = bound.sample(X)
+    logs = np.empty((len(X), len(X)))
+    bound._fill_pairs(sample.derive("series", as_series).data, list(map(steps, X)), logs, False)
+    return logs, all(taken)
+
+
+@pytest.mark.parametrize("band", [None, 0, 1, 15, 16, 17, 32, 100])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("gamma", [1e-6, 0.02, 0.3])
+def test_both_loops_give_the_same(band, channels, gamma, monkeypatch):
+    rng = np.random.default_rng(3)
+    ends = [1, 2, 15, 16, 17, 31, 33, 48, 49, 70] if band is None else [49] * 9
+    X = [np.cumsum(rng.normal(size=(n, channels)), axis=0) / 4.0 for n in ends]
+    kernel = GlobalAlignment(gamma, band)
+    chunks, taken = logs_of(kernel, X, monkeypatch, True)
+    cells, _ = logs_of(kernel, X, monkeypatch, False)
+    np.testing.assert_allclose(chunks, cells, rtol=1e-12, atol=1e-11)
+    assert taken or gamma > 0.01
+
+
+def test_what_a_chunk_could_lose_is_not_lost(monkeypatch):
+    """The best path waits in columns that are tiny beside others of their chunk, and wins later."""
+    x, y = np.repeat([5.0, 0.0], [100, 150]), np.repeat([0.0, 5.0], [10, 6])
+    for gamma in (0.01, 0.1, 1.0):
+        chunks, taken = logs_of(GlobalAlignment(gamma), [x, y], monkeypatch, True)
+        cells, _ = logs_of(GlobalAlignment(gamma), [x, y], monkeypatch, False)
+        np.testing.assert_allclose(chunks, cells, rtol=1e-12, atol=1e-11)
+        assert taken == (gamma == 0.01)
+    monkeypatch.setattr("mercer.kernels._series.chunks_suffice", lambda *given: True)
+    lost = np.empty((1, 1))
+    GlobalAlignment(1.0)._fill_pairs([steps(x)], [steps(y)], lost, False)
+    assert lost[0, 0] < cells[0, 1] - 100.0
+
+
+def test_cells_share_powers_of_two_where_steps_lose_little():
+    assert chunks_suffice(0.0, 250, 250, -1)
+    assert chunks_suffice(1.1, 250, 250, -1)
+    assert not chunks_suffice(1.1, 2000, 250, -1)  # 2.3 bits of 2,000 steps are more than 900
+    assert chunks_suffice(1.1, 2000, 250, 25)  # a path waits as long as a column is in the band
+    assert not chunks_suffice(np.inf, 2, 2, -1)
+
+
+@pytest.mark.parametrize("c", [0, 2])
+def test_a_chunk_is_what_its_slow_twin_says(c):
+    rng = np.random.default_rng(c)
+    table, near = rng.random(3 * CHUNK * LANES), rng.random(CHUNK * LANES)
+    powers = rng.integers(-40, 40, 6 * LANES).astype(float)
+    powers.reshape(3, 2, LANES)[:, 1] = powers.reshape(3, 2, LANES)[:, 0]
+    carry = np.concatenate([rng.random(LANES), rng.integers(-40, 40, LANES)] * 2).astype(float)
+    fast, slow = ([a.copy() for a in (table, powers, carry, near)] for _ in range(2))
+    _one_chunk(*fast, c)
+    _align_chunk_slowly(*slow, c)
+    for k in (0, 1, 3):
+        np.testing.assert_allclose(fast[k], slow[k], rtol=1e-13)
+    values = [np.ldexp(row[::2], row[1::2].astype(int)) for row in _carried(fast, slow)]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-13)
+    out = [rng.random(CHUNK * LANES)] * 2
+    fast_sums, slow_sums = (a.copy() for a in out)
+    _one_square(0.4, table, c, LANES, 1.0, fast_sums)
+    _add_squares_slowly(0.4, table, c, LANES, 1.0, slow_sums)
+    np.testing.assert_allclose(fast_sums, slow_sums, rtol=1e-14)
+
+
+def _carried(*both):
+    return [arrays[2].reshape(4, LANES) for arrays in both]
+
+
+@njit
+def _one_chunk(table, powers, carry, near, c):
+    _align_chunk(table, powers, carry, near, c)
+
+
+@njit
+def _one_square(x, Y, start, stride, keep, out):
+    _add_squares(x, Y, start, stride, keep, out)
 
 
 # ---------------------------------------------------------------- definiteness
