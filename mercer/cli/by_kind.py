@@ -14,7 +14,6 @@ from mercer.kernels import (
     GlobalAlignment,
     Kernel,
     Mismatch,
-    Spectrum,
     Substring,
     WeightedDegree,
     Words,
@@ -26,6 +25,7 @@ from mercer.tables import ColumnsEncoder
 
 MOST_PARTS = 4  # that are added up; of more those that are best by themselves
 HEAVIER = 4.0  # times the weight of the others, for each part in turn
+LONG_STRING = 8  # letters, at least, where some of them may be wrong
 LONG_TEXT = 4000  # characters, on average, from which on letters in a row are too many to count
 BANDS = (0.1, None)
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # times the kernel's own rule for γ
@@ -73,19 +73,16 @@ def _letters(least: int, most: int) -> Kernel:
 
 def _of_strings(cells: np.ndarray) -> Iterator[Kernel]:
     """Letters in a row, some of them wrong, all substrings; places where all are equally long."""
-    yield _letters(1, 3)
     yield _letters(1, 5)
-    yield _letters(1, 5) ** 2
     if np.mean([len(cell.split()) for cell in cells]) > 1.5:
         yield 0.5 * Words((1, 2), sublinear=True).normalized() + 0.5 * _letters(1, 5)
-    lengths = [len(cell) for cell in cells]
     yield Substring(weights=0.7).normalized()
-    if min(lengths) >= 5:
-        yield Spectrum(3).normalized()
+    lengths = [len(cell) for cell in cells]
+    if min(lengths) >= LONG_STRING:
         yield Mismatch(5, 1).normalized()
     if min(lengths) == max(lengths) > 1:
-        yield from (WeightedDegree(d).normalized() for d in (1, 3, 6) if d <= lengths[0])
-        yield WeightedDegree(min(3, lengths[0])).normalized() ** 2
+        places = [WeightedDegree(min(d, lengths[0])).normalized() for d in (3, 6)]
+        yield from (*places, places[0] ** 2)
 
 
 def _of_series(cells: np.ndarray) -> Iterator[Kernel]:

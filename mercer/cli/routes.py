@@ -15,6 +15,7 @@ from mercer.cli.files import columns_as_they_are, encoded
 from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import Effort, Recipe
 from mercer.cli.screen import Screen
+from mercer.cv_results import Trials
 from mercer.kernels import Kernel
 from mercer.kernels.frames import Columns
 from mercer.select import KernelSearchCV, Staged
@@ -22,6 +23,7 @@ from mercer.select.grids import axes
 from mercer.tables import ColumnsEncoder, object_kinds
 from mercer.tables.encoder import NothingToEncodeError
 
+GO_ON = 2  # kernels of a single part that are tried on more rows
 FEWEST_ROWS = 60  # of a search, however long the series are
 PARTS_SHARE = 0.5  # of the time of a search for the parts by themselves
 
@@ -65,16 +67,26 @@ class Route:
         Which kernel suits a part is found on some rows, for the part by itself.
         """
         penalties = _penalties(estimator, self.parts[0].kernels[0], self.Z, problem.y, rows)
-        if len(self.parts) == 1:
+        first = how["strategy"].first_rows
+        if len(self.parts) == 1 and len(problem) <= first:  # one round, of all rows
             return {"kernel": list(self.parts[0].kernels), **penalties}
         seconds = how.get("time_limit")
         each = None if seconds is None else PARTS_SHARE * seconds / len(self.parts)
-        first = how["strategy"].first_rows
         how = {**how, "time_limit": each, "strategy": Staged(first, ())}
         found = [_tuned(estimator, part, penalties, self.Z, problem, how) for part in self.parts]
+        if len(found) == 1:
+            return {"kernel": _best_kernels(found[0]), **penalties}
         best = sorted(found, key=lambda search: -search.best_score_)[:MOST_PARTS]
         kernels = [s.best_params_["kernel"] for s in found if s in best]
         return {"kernel": sums(kernels), **penalties}
+
+
+def _best_kernels(search: KernelSearchCV) -> list[Kernel]:
+    """Return the kernels that did best, by the best of their penalties."""
+    trials = Trials.of(search)
+    order = np.argsort(-np.nan_to_num(trials.mean, nan=-np.inf), kind="stable")
+    kernels = {repr(trials.params[i]["kernel"]): trials.params[i]["kernel"] for i in order}
+    return list(kernels.values())[:GO_ON]
 
 
 def _penalties(
