@@ -142,7 +142,8 @@ class Learner:
         tuning = Limits.of(time_limit=None if left is None else TUNING_SHARE * left)
         for place, attempt in enumerate(attempts):
             seconds = tuning.seconds_left()
-            share = None if seconds is None else max(seconds / (len(attempts) - place), 0.1)
+            left_over = sum(other.weight for other in attempts[place:])
+            share = None if seconds is None else max(seconds * attempt.weight / left_over, 0.1)
             try:
                 yield self._search(attempt, share)
                 found = True

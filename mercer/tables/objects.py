@@ -207,7 +207,8 @@ class ColumnsEncoder(TransformerMixin, BaseEstimator):
         for kind in OBJECTS:
             names = [state["name"] for state in self.columns_ if state["kind"] == kind]
             what = kind if kind == "series" else f"{kind}s"
-            said += [f"{listing(names)} as {what}, for a kernel of their own"] if names else []
+            own = "its" if len(names) == 1 else "their"
+            said += [f"{listing(names)} as {what}, for a kernel of {own} own"] if names else []
         for state in self.columns_:
             said += series_sentences(state) if state["kind"] == "series" else []
         return [sentence for sentence in said if not sentence.endswith(": as asked")]
