@@ -58,13 +58,14 @@ class SeriesLines:
 
 def _some(rows: np.ndarray, carries: np.ndarray) -> list[int]:
     """Return some rows, half of them support vectors, evenly spread."""
-    found: list[int] = []
-    for kind in (carries[rows], ~carries[rows]):
-        own = rows[kind]
-        room = LINES - len(found) if found or not kind.any() else LINES // 2
-        places = np.unique(np.linspace(0, len(own) - 1, min(len(own), room)).astype(np.intp))
-        found += own[places].tolist() if len(own) else []
-    return found
+    bold, plain = rows[carries[rows]], rows[~carries[rows]]
+    n_bold = min(len(bold), max(LINES // 2, LINES - len(plain)))
+    return [*_evenly(bold, n_bold), *_evenly(plain, LINES - n_bold)]
+
+
+def _evenly(rows: np.ndarray, most: int) -> list[int]:
+    places = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.intp)
+    return [int(row) for row in rows[places]]
 
 
 @dataclass(frozen=True)
