@@ -12,6 +12,9 @@ Numbers, categories, a remark in words and a curve in one table, and a kernel fo
 # Machines of two makers, some of which will fail: those that run hot, those of which somebody wrote
 # that they rattle, and those whose current rises at the end. None of these alone tells much.
 
+from functools import reduce
+from operator import add
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -66,18 +69,16 @@ parts = {
     "remark": Words().normalized().on("remark"),
     "current": GlobalAlignment(band=0.2).normalized().on("current"),
 }
-parts["all of them"] = sum(parts.values(), start=0 * RBF(1.0).on(encoder.numbers_))
+parts["all of them"] = reduce(add, parts.values())
 
 # %%
 # Which columns tell how much
 # ---------------------------
 
-right = {
-    name: cross_val_score(
-        make_pipeline(ColumnsEncoder(kinds), SVC(kernel, C=10.0)), table, fails, cv=5
-    )
-    for name, kernel in parts.items()
-}
+right = {}
+for name, kernel in parts.items():
+    model = make_pipeline(ColumnsEncoder(kinds), SVC(kernel, C=10.0))
+    right[name] = cross_val_score(model, table, fails, cv=5)
 fig, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")
 means = [score.mean() for score in right.values()]
 ax.barh(list(right), means, color="#1f6f8b", height=0.6)

@@ -2,9 +2,9 @@
 Signals in DNA
 ==============
 
-A promoter is where a gene begins to be read. Its signals are short, may have errors, and stand about
-as far from the start in every sequence: the place matters as much as the letters. Two kernels on the
-same strings, one that asks for the place and one that does not.
+A promoter is where a gene begins to be read. Its signals are short, may have errors, and stand
+about as far from the start in every sequence: the place matters as much as the letters. Kernels on
+the same strings, some that ask for the place and some that do not.
 """
 
 # %%
@@ -12,8 +12,8 @@ same strings, one that asks for the place and one that does not.
 # ---------
 #
 # Half of these 57 letters long sequences get ``tataat`` ten letters before the start and ``ttgaca``
-# further up, at most a letter off, each letter wrong once in five times. The others get both signals
-# as well, but anywhere: only the place tells the two kinds apart.
+# further up, at most a letter off, each letter wrong once in five times. The others get both
+# signals as well, but anywhere: only the place tells the two kinds apart.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,7 +62,8 @@ for name, score in right.items():
 # Where the machine looks
 # -----------------------
 #
-# Letters of new sequences are changed one at a time: where the decision value moves, the machine looks.
+# Letters of new sequences are changed one at a time: where the decision value moves, the machine
+# looks.
 
 model = scores["WeightedDegree(3)"].best_estimator_
 some = X[201::8]

@@ -2,8 +2,8 @@
 Series that are warped in time
 ==============================
 
-Two people draw a gun, or only point a finger: the hand goes up, stays, and comes down, sooner or later
-and faster or slower each time. Step by step such series differ a lot; along an alignment that
+Two people draw a gun, or only point a finger: the hand goes up, stays, and comes down, sooner or
+later and faster or slower each time. Step by step such series differ a lot; along an alignment that
 stretches time they do not.
 """
 
@@ -30,7 +30,7 @@ def motion(gun):
     slope = rng.uniform(2.0, 4.0)
     height = 1 / (1 + np.exp((up - t) / slope)) - 1 / (1 + np.exp((down - t) / slope))
     dips = np.exp(-(((t - up + 12) / 4) ** 2)) + np.exp(-(((t - down - 12) / 4) ** 2))
-    return 2 * height - 0.35 * dips * gun + rng.normal(0, 0.05, 120)
+    return 2 * height - 0.7 * dips * gun + rng.normal(0, 0.05, 120)
 
 
 y = np.array(["gun" if i % 2 else "point" for i in range(120)])
@@ -70,15 +70,15 @@ plot.warping(first, second, path, ax=ax)
 # A machine on alignments
 # -----------------------
 #
-# ``GlobalAlignment`` sums over all alignments instead of taking the best one, and that is a positive
-# semidefinite kernel. With 20 series to learn from it sees what a Gaussian kernel of the steps cannot.
+# ``GlobalAlignment`` sums over all alignments instead of taking the best one, and that is a
+# positive semidefinite kernel. Beside it stands a Gaussian kernel, which compares step by step;
+# both have 20 series to learn from.
 
 learn, test = slice(0, 20), slice(20, None)
 aligned = SVC(GlobalAlignment(band=0.2).normalized(), C=10.0).fit(X[learn], y[learn])
 plain = SVC(RBF(), C=10.0).fit(X[learn], y[learn])
-print(
-    f"all alignments {aligned.score(X[test], y[test]):.0%}, step by step {plain.score(X[test], y[test]):.0%} right"
-)
+for name, model in (("all alignments", aligned), ("step by step", plain)):
+    print(f"{name}: {model.score(X[test], y[test]):.0%} right")
 
 # %%
 # What carries the model

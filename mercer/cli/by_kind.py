@@ -26,7 +26,10 @@ from mercer.tables import ColumnsEncoder
 MOST_PARTS = 4  # that are added up; of more those that are best by themselves
 HEAVIER = 4.0  # times the weight of the others, for each part in turn
 LONG_STRING = 8  # letters, at least, where some of them may be wrong
-LONG_TEXT = 4000  # characters, on average, from which on letters in a row are too many to count
+SHORT_TEXT = (
+    300  # characters, on average, up to which all pieces of two to five letters are counted
+)
+LONG_TEXT = 4000  # from which on those of four are too many, too
 BANDS = (0.1, None)
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # times the kernel's own rule for γ
 
@@ -61,8 +64,9 @@ def _of_texts(cells: np.ndarray) -> Iterator[Kernel]:
     words = Words((1, 2), sublinear=True).normalized()
     yield Words(sublinear=True).normalized()
     yield words
-    if np.mean([len(cell) for cell in cells]) <= LONG_TEXT:
-        letters = _letters(2, 5)
+    length = np.mean([len(cell) for cell in cells])
+    if length <= LONG_TEXT:
+        letters = _letters(2, 5) if length <= SHORT_TEXT else _letters(4, 4)
         yield letters
         yield 0.5 * words + 0.5 * letters
 
