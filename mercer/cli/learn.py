@@ -20,6 +20,7 @@ from mercer.cli.errors import CommandError
 from mercer.cli.goal import Goal, Wishes, goal_of
 from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import Effort, Plan, Recipe
+from mercer.cli.routes import PartInterruptedError
 from mercer.cli.screen import Screen
 from mercer.cv_results import Trials
 from mercer.meta import innermost
@@ -189,7 +190,10 @@ class Learner:
         rows = self._sample(self.effort.first_rows)
         grid: Any
         if attempt.route.parts:
-            grid = attempt.route.grid(estimator, self.problem, rows, how)
+            try:
+                grid = attempt.route.grid(estimator, self.problem, rows, how)
+            except PartInterruptedError as ended:  # the best kernel so far is a model, too
+                return ended.search
         else:
             grid = self._narrowed(estimator, attempt.recipe.grid, Z, seconds)
         if grid is None:

@@ -28,6 +28,14 @@ FEWEST_ROWS = 60  # of a search, however long the series are
 PARTS_SHARE = 0.5  # of the time of a search for the parts by themselves
 
 
+class PartInterruptedError(Exception):
+    """Ctrl-C ended the search for a part; ``search`` holds the best that was found for it."""
+
+    def __init__(self, search: KernelSearchCV):
+        super().__init__("interrupted")
+        self.search = search
+
+
 @dataclass(frozen=True, eq=False)
 class Route:
     """Rows as a model sees them, and what made them of the table.
@@ -110,7 +118,7 @@ def _tuned(
     search = KernelSearchCV(estimator, {"kernel": list(part.kernels), **penalties}, **how)
     search.fit(Z, problem.y, groups=problem.groups)
     if search.status_ == "interrupted":
-        raise KeyboardInterrupt
+        raise PartInterruptedError(search)
     return search
 
 

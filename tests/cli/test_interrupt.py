@@ -117,10 +117,10 @@ def test_a_signal_ends_a_long_run(tmp_path):
 def test_a_model_that_takes_too_long_leaves_the_other(mercer, table, monkeypatch):
     search = learning.Learner._search
 
-    def slow(self, name, *given):
-        if name in ("svm", "metric"):
+    def slow(self, attempt, *given):
+        if attempt.name in ("svm", "metric"):
             raise TimeoutError
-        return search(self, name, *given)
+        return search(self, attempt, *given)
 
     monkeypatch.setattr(learning.Learner, "_search", slow)
     ended = mercer("fit", table, "-t", "risk", "--no-report", "--time-limit", "20s")

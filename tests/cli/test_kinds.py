@@ -10,6 +10,7 @@ import pytest
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
+from mercer.cli import routes  # noqa: E402
 from mercer.cli.by_kind import sums  # noqa: E402
 from mercer.kernels import RBF  # noqa: E402
 
@@ -173,6 +174,22 @@ def test_a_time_limit_that_is_short_leaves_a_model(mercer, tmp_path):
     reviews(200).write_csv(tmp_path / "r.csv")
     ended = mercer("fit", "r.csv", "-t", "label", "--no-report", "--time-limit", "6s")
     assert ended.code == 0, ended.err
+
+
+def test_ctrl_c_while_a_part_is_searched_leaves_its_best_kernel(mercer, tmp_path, monkeypatch):
+    table = reviews(60).with_columns(age=pl.Series(np.random.default_rng(0).normal(size=60)))
+    table.write_csv(tmp_path / "r.csv")
+    fit = routes.KernelSearchCV.fit
+
+    def interrupted(self, *given, **more):
+        fit(self, *given, **more)
+        self.status_ = "interrupted"
+        return self
+
+    monkeypatch.setattr(routes.KernelSearchCV, "fit", interrupted)
+    ended = mercer("fit", "r.csv", "-t", "label", *QUICK, "--model", "svm", "--save", "m.mercer")
+    assert ended.code == 130
+    assert library.load("m.mercer").predict(table.drop("label")).shape == (60,)
 
 
 @pytest.mark.parametrize(("parts", "count"), [(1, 1), (2, 5), (3, 10)])
