@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, cast
 
-from mercer._words import short
+from mercer._words import count, short
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.options import chosen
 from mercer.kernels import Constant, Kernel
@@ -21,7 +22,10 @@ LONGEST = 1000  # characters
 MOST_PARTS = 200  # names, numbers, operations and parameters
 LARGEST_NUMBER = 1e100
 LARGEST_EXPONENT = 1000
-EXAMPLE = "write e.g. rbf, 'rbf(gamma=0.5)', '0.5*rbf + linear' or 'rbf.on(age, hours)'"
+EXAMPLE = (
+    "write e.g. rbf, 'rbf(gamma=0.5)', '0.5*rbf + linear', 'spectrum(3).normalized().on(dna)' or "
+    "'rbf.on(age, hours) + words.on(remarks)'"
+)
 
 Operand = Kernel | float
 
@@ -37,16 +41,16 @@ def kernel_from_text(text: str) -> Kernel:
         raise CommandError(f"kernel: {shown}: {error}", USAGE) from None
     if not isinstance(kernel, Kernel):
         raise CommandError(f"kernel: {shown} is a number; {EXAMPLE}", USAGE)
-    _refuse_objects(kernel)
+    _refuse_objects(kernel, short(text, 60))
     return kernel
 
 
-def _refuse_objects(kernel: Kernel) -> None:
+def _refuse_objects(kernel: Kernel, text: str) -> None:
     for leaf in kernel.leaves():
         if leaf.domain == "objects" and not isinstance(leaf, Constant):
             raise CommandError(
-                f"kernel: {leaf!r} compares whole objects, and this command makes numbers of the "
-                f"columns of a table: use the kernel from Python, as in SVC({leaf!r})",
+                f"kernel: {leaf!r} compares whole objects, such as texts: say in which column they "
+                f"are, as in {text}.on(remarks)",
                 USAGE,
             )
 
@@ -77,25 +81,36 @@ def _value(node: ast.expr) -> Operand:
         return _bounded(cast(float, node.value))
     if isinstance(node, ast.Name):
         return _kernel(node.id, [])
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        return _kernel(node.func.id, node.keywords)
-    if isinstance(node, ast.Call) and _is_on(node.func) and node.args and not node.keywords:
-        return _on(_value(cast(ast.Attribute, node.func).value), node.args)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _kernel(node.func.id, node.keywords, node.args)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _method(node, node.func)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         return _bounded(OPERATORS[type(node.op)](_value(node.left), _value(node.right)))
     raise CommandError(f"kernel: cannot read {_shown(node)}; {EXAMPLE}", USAGE)
 
 
-def _is_on(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "on"
+def _method(node: ast.Call, method: ast.Attribute) -> Kernel:
+    """Return a kernel on columns, or normalised: the two methods that are read."""
+    if method.attr == "on" and node.args and {k.arg for k in node.keywords} <= {"fill"}:
+        return _on(_only_kernel(method, "on columns"), node.args, node.keywords)
+    if method.attr == "normalized" and not node.args and not node.keywords:
+        return _only_kernel(method, "normalised").normalized()
+    raise CommandError(f"kernel: cannot read {_shown(node)}; {EXAMPLE}", USAGE)
 
 
-def _on(kernel: Operand, args: list[ast.expr]) -> Kernel:
+def _only_kernel(method: ast.Attribute, what: str) -> Kernel:
+    kernel = _value(method.value)
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"only a kernel can be {what}")
+    return kernel
+
+
+def _on(kernel: Kernel, args: list[ast.expr], keywords: list[ast.keyword]) -> Kernel:
     """Return a kernel on columns: names, quoted if they are no Python names, or positions."""
     columns = [_column(node) for node in args]
-    if not isinstance(kernel, Kernel):
-        raise ValueError("only a kernel can be on columns")
-    return kernel.on(columns[0] if len(columns) == 1 else columns)
+    fill = _literal(keywords[0].value) if keywords else None
+    return kernel.on(columns[0] if len(columns) == 1 else columns, fill=fill)
 
 
 def _column(node: ast.expr) -> str | int:
@@ -133,12 +148,12 @@ def _bounded(value: Operand) -> Operand:
     return value
 
 
-def _kernel(name: str, keywords: list[ast.keyword]) -> Kernel:
+def _kernel(name: str, keywords: list[ast.keyword], args: Sequence[ast.expr] = ()) -> Kernel:
     """Return a kernel by name with its parameters, each of which is in its range."""
     known = {n: kind for n, kind in NAMES.items() if n != "precomputed"}
     name = chosen("kernel", name.lower(), known)
     names = known[name]().get_params(deep=False)
-    given: dict[str, Any] = {}
+    given = _by_place(name, known[name], args)
     for keyword in keywords:
         parameter = chosen(f"kernel: parameter of {name}", str(keyword.arg or "**"), names)
         if parameter in given:
@@ -147,6 +162,16 @@ def _kernel(name: str, keywords: list[ast.keyword]) -> Kernel:
     kernel = known[name](**given)
     kernel.check()
     return kernel
+
+
+def _by_place(name: str, kind: type[Kernel], args: Sequence[ast.expr]) -> dict[str, Any]:
+    """Return the parameters that are given without a name, as in spectrum(3)."""
+    placed = [
+        p.name for p in signature(kind).parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD
+    ]
+    if len(args) > len(placed):
+        raise ValueError(f"{name} takes {count(len(placed), 'parameter')} without a name at most")
+    return {p: _literal(node) for p, node in zip(placed, args, strict=False)}
 
 
 def _literal(node: ast.expr) -> Any:

@@ -22,7 +22,7 @@ from mercer.datasets import Data, DataError, load_file, write_table
 from mercer.datasets.files.tables import writer_of
 from mercer.io import ModelFileError, inspect, load
 from mercer.kernels import Kernel
-from mercer.tables import TableEncoder
+from mercer.tables import ColumnsEncoder, TableEncoder, object_kinds
 
 
 @contextmanager
@@ -79,19 +79,27 @@ def encoded(
         try:
             Z = encoder.fit_transform(X)
         except ValueError as error:  # one row, or no column that varies
-            raise CommandError(str(error)) from None
+            raise CommandError(str(error)) from error
         said += encoder.describe()
     return encoder, Z
 
 
-def columns_as_they_are(X: Any, kernel: Kernel, screen: Screen) -> tuple[FunctionTransformer, Any]:
-    """Return a step that does nothing and the table, for a kernel that reads columns by itself."""
+def columns_as_they_are(
+    X: Any, kernel: Kernel, screen: Screen, kinds: Mapping[str, str]
+) -> tuple[Any, Any]:
+    """Return the table for a kernel that reads columns by itself, and the step that makes it.
+
+    The step does nothing but read series, which files hold as texts.
+    """
+    found = {n: kind for n, kind in object_kinds(X, kinds).items() if kind == "series"}
+    step = ColumnsEncoder(found, encode=False) if found else FunctionTransformer()
     try:
-        bound = kernel.bind(kernel.sample(X, "the table"))
+        rows = step.fit_transform(X)
+        kernel.bind(kernel.sample(rows, "the table"))
     except (TypeError, ValueError) as error:
         raise CommandError(f"--kernel: {error}", USAGE) from None
-    screen.say("columns", f"as they are, read by {bound!r}")
-    return FunctionTransformer(), X
+    screen.say("columns", f"as they are, read by {kernel!r}")
+    return step, rows
 
 
 def numbers_in_a_row(Z: Any) -> int:

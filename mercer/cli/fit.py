@@ -34,7 +34,7 @@ from mercer.io import save
 from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
 from mercer.report.sections.scores import verdict
-from mercer.tables import TableEncoder
+from mercer.tables import ColumnsEncoder, TableEncoder
 
 REPORT_SHARE = 0.6  # of what is left of a time limit; no section ends to the second
 NO_LIMIT = 1e9  # seconds for the report where the command has none
@@ -156,6 +156,9 @@ def _names(X: Any) -> list[str]:
 
 def _columns(encoder: Any, X: Any) -> list[str]:
     """Return the names of the columns that were encoded, or that a kernel reads as they are."""
+    if isinstance(encoder, ColumnsEncoder) and encoder.encode:
+        inner = [] if encoder.encoder_ is None else _columns(encoder.encoder_, X)
+        return [column["name"] for column in encoder.columns_] + inner
     if isinstance(encoder, TableEncoder):
         return [column["name"] for column in encoder.columns_]
     return _names(X)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer._limits import Limits
 from mercer._words import count, last_part, setting
 from mercer.cli.answers import AroundModel, Threshold, metric_in_words, range_in_words
+from mercer.cli.attempts import Attempt, Planner
 from mercer.cli.errors import CommandError
-from mercer.cli.files import columns_as_they_are, encoded, numbers_in_a_row
 from mercer.cli.goal import Goal, Wishes, goal_of
 from mercer.cli.problem import TableProblem
-from mercer.cli.recipes import AUTO, RECIPES, Effort, Plan, Recipe
+from mercer.cli.recipes import Effort, Plan, Recipe
+from mercer.cli.routes import PartInterruptedError
 from mercer.cli.screen import Screen
 from mercer.cv_results import Trials
 from mercer.meta import innermost
@@ -67,6 +67,7 @@ class Search:
     name: str
     recipe: Recipe
     search: KernelSearchCV
+    attempt: Attempt
 
     @property
     def score(self) -> float:
@@ -110,52 +111,21 @@ class Learner:
 
     def learn(self, model: str) -> Learned:
         """Return the best of the recipes that a name stands for, fitted."""
-        table = RECIPES[self.problem.task]
-        encoder, Z = self._encoded(model)
-        names = self._names(model, Z)
-        recipes = {name: table[name] for name in names}
-        plans = self._plans(recipes, Z)
-        searches = list(self._searches(recipes, plans, Z))
+        planner = Planner(self.problem, self.kernel, self.effort, self.open_kernel, self.seed)
+        searches = list(self._searches(planner.attempts(model, self.screen)))
         if self.interrupted:
             self.screen.note("interrupted: going on with the best found so far")
         best = self._best(searches)
-        around = self._around(best, Z)
-        last, rows = self._fit(best, plans[best.name], Z, around)
+        self._say_which(searches, best)
+        route, plan = best.attempt.route, best.attempt.plan
+        around = self._around(best, route.Z)
+        last, rows = self._fit(best, plan, route.Z, around)
         last = around.with_threshold(last)
-        pipeline = Pipeline([("encode", encoder), ("model", last)])
+        pipeline = Pipeline([("encode", route.encoder), ("model", last)])
         answers = (*metric_in_words(pipeline), *around.words, *range_in_words(last))
         words = (*self._words(searches, best, len(rows)), *answers, *(self.cut or [UNCUT]))
         found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
         return Learned(*found, rows, self.cut, self.goal, around.threshold)
-
-    def _reads_columns(self, model: str) -> bool:
-        """Whether the kernel is one on columns, and the model has it."""
-        has_kernel = model == "auto" or RECIPES[self.problem.task][model].has_kernel
-        return self.kernel.domain == "table" and has_kernel
-
-    def _encoded(self, model: str) -> tuple[Any, Any]:
-        """Return what stands before the model, and its rows: the table for a kernel on columns."""
-        if self._reads_columns(model):
-            return columns_as_they_are(self.problem.X, self.kernel, self.screen)
-        return encoded(self.problem.X, self.screen, self.problem.kinds)
-
-    def _names(self, model: str, Z: Any) -> list[str]:
-        """Return the recipes that a name stands for; who gives a kernel does not want another."""
-        if model != "auto":
-            return [model]
-        names = AUTO[self.problem.task]
-        if self._reads_columns(model):  # which others cannot
-            return [name for name in names if RECIPES[self.problem.task][name].has_kernel]
-        dense = not sp.issparse(Z)  # as the columns of a metric must be
-        learnable = self.open_kernel and self.effort.learns_metric and dense
-        return [name for name in names if name != "metric" or learnable]
-
-    def _plans(self, recipes: dict[str, Recipe], Z: Any) -> dict[str, Plan]:
-        """Return the work for each recipe; the rows of the first one's rounds judge them all."""
-        n, width = len(self.problem), numbers_in_a_row(Z)
-        plans = {name: Plan.of(r, self.effort, n, width) for name, r in recipes.items()}
-        first = next(iter(plans.values()))
-        return {name: replace(plan, staged=first.staged) for name, plan in plans.items()}
 
     def _best(self, searches: list[Search]) -> Search:
         """Return the first search, unless another one is better by more than chance."""
@@ -166,21 +136,20 @@ class Learner:
         return other if other.score > first.score + NOISE * error else first
 
     # ------------------------------------------------------------ tuning
-    def _searches(
-        self, recipes: dict[str, Recipe], plans: dict[str, Plan], Z: Any
-    ) -> Iterator[Search]:
-        """Yield a search for each recipe; too slow a one, or Ctrl-C, takes none of the others."""
+    def _searches(self, attempts: list[Attempt]) -> Iterator[Search]:
+        """Yield a search for each attempt; too slow a one, or Ctrl-C, takes none of the others."""
         found = False
         left = self.limits.seconds_left()
         tuning = Limits.of(time_limit=None if left is None else TUNING_SHARE * left)
-        for place, (name, recipe) in enumerate(recipes.items()):
+        for place, attempt in enumerate(attempts):
             seconds = tuning.seconds_left()
-            share = None if seconds is None else max(seconds / (len(recipes) - place), 0.1)
+            left_over = sum(other.weight for other in attempts[place:])
+            share = None if seconds is None else max(seconds * attempt.weight / left_over, 0.1)
             try:
-                yield self._search(name, recipe, plans[name], Z, share)
+                yield self._search(attempt, share)
                 found = True
             except TimeoutError:
-                self._was_cut(f"no candidate of the model {name!r} could be scored")
+                self._was_cut(f"no candidate of the model {attempt.label!r} could be scored")
             except KeyboardInterrupt:
                 if not found:
                     raise
@@ -190,25 +159,23 @@ class Learner:
         if not found:
             raise CommandError("no model could be tuned in time: raise --time-limit")
 
-    def _search(
-        self, name: str, recipe: Recipe, plan: Plan, Z: Any, seconds: float | None
-    ) -> Search:
+    def _search(self, attempt: Attempt, seconds: float | None) -> Search:
         with self.screen.step("tune", "") as said:
             with warnings.catch_warnings():  # a candidate that fails only loses its chance
                 warnings.simplefilter("ignore")
-                search = self._tuned(recipe, plan, Z, seconds)
+                search = self._tuned(attempt, seconds)
             self.interrupted |= search.status_ == "interrupted"
-            said.append(self._found(name, search))
+            said.append(self._found(attempt.label, search))
         if search.status_ == "time_limit":
-            self._was_cut(f"the search for the model {name!r} scored {_scored(search)}")
-        return Search(name, recipe, search)
+            self._was_cut(f"the search for the model {attempt.label!r} scored {_scored(search)}")
+        return Search(attempt.name, attempt.recipe, search, attempt)
 
-    def _tuned(self, recipe: Recipe, plan: Plan, Z: Any, seconds: float | None) -> KernelSearchCV:
-        estimator = recipe.estimator(
+    def _tuned(self, attempt: Attempt, seconds: float | None) -> KernelSearchCV:
+        plan, Z = attempt.plan, attempt.route.Z
+        estimator = attempt.recipe.estimator(
             self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
         )
         estimator = self.goal.prepared(estimator)
-        grid = self._narrowed(estimator, recipe.grid, Z, seconds)
         how: dict[str, Any] = {
             "scoring": self.goal.scoring,
             "strategy": plan.staged,
@@ -220,6 +187,15 @@ class Learner:
         }
         splitter = self.problem.splitter(self.seed)
         how |= {} if splitter is None else {"cv": splitter}
+        rows = self._sample(self.effort.first_rows)
+        grid: Any
+        if attempt.route.parts:
+            try:
+                grid = attempt.route.grid(estimator, self.problem, rows, how)
+            except PartInterruptedError as ended:  # the best kernel so far is a model, too
+                return ended.search
+        else:
+            grid = self._narrowed(estimator, attempt.recipe.grid, Z, seconds)
         if grid is None:
             return tune(estimator, Z, self.problem.y, groups=self.problem.groups, **how)
         search = KernelSearchCV(estimator, grid, **how)
@@ -337,6 +313,19 @@ class Learner:
         return min(seconds or AFTER_INTERRUPT, AFTER_INTERRUPT) if self.interrupted else seconds
 
     # ------------------------------------------------------------ words
+    def _say_which(self, searches: list[Search], best: Search) -> None:
+        """Say whether a kernel for each kind of column or encoded columns did better."""
+        said = self._which(searches, best)
+        if said:
+            self.screen.say("kernels", said)
+
+    def _which(self, searches: list[Search], best: Search) -> str:
+        routes = {s.attempt.route.words: s for s in sorted(searches, key=lambda s: s.score)}
+        if len(routes) < 2:
+            return ""
+        told = [f"{words} {self.goal.told(s.score)}" for words, s in routes.items()]
+        return f"on the same folds {', '.join(told)}: {best.attempt.route.words} taken"
+
     def _found(self, name: str, search: KernelSearchCV) -> str:
         values = search.best_params_.items()
         best = ", ".join(f"{last_part(k)} = {setting(v)}" for k, v in values)
@@ -355,6 +344,8 @@ class Learner:
             f"{self.goal.told(s.score)}."
             for s in searches
         ]
+        compared = self._which(searches, best)
+        words += [compared[0].upper() + compared[1:] + "."] if compared else []
         n = len(self.problem)
         fitted = f"all {n:,} rows" if n_rows == n else f"{n_rows:,} of {n:,} rows"
         words.append(f"The {best.recipe.words} was fitted to {fitted}.")

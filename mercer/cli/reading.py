@@ -11,10 +11,10 @@ from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.options import chosen
 from mercer.datasets.files.dialect import SEPARATOR_NAMES
 from mercer.datasets.files.source import Source
-from mercer.tables import TableEncoder
+from mercer.tables import ColumnsEncoder, TableEncoder
 from mercer.tables.kinds import GIVEN, came_as_text
 
-AS_WRITTEN = ("category", "text", "date")
+AS_WRITTEN = ("category", "text", "string", "series", "date")
 """Kinds whose values should come as they stand in the file: 007 is not 7."""
 
 
@@ -102,5 +102,7 @@ def _separator(known: str | None, path: Path) -> str | None:
 def _text_columns(model: Any) -> list[str]:
     """Return the columns that came as texts when the model was fitted."""
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
-    encoders = [step for step in steps if isinstance(step, TableEncoder)]
+    kept = [step for step in steps if isinstance(step, ColumnsEncoder)]
+    steps += [step.encoder_ for step in kept]
+    encoders = [step for step in steps if isinstance(step, (ColumnsEncoder, TableEncoder))]
     return [s["name"] for encoder in encoders for s in encoder.columns_ if came_as_text(s)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
 
@@ -48,6 +48,7 @@ class Effort:
     sizes: Mapping[str, Size]
     landmarks: int  # at most, and as many as the first round has rows at least
     values: float  # landmarks² × rows, at most
+    steps: float  # that series may be compared by, in a search: pairs × length²
     learns_metric: bool = True  # whether ``--model auto`` tries a kernel that learns
 
     def in_span(self, n: int) -> tuple[int, int]:
@@ -67,6 +68,7 @@ EFFORTS = {
         },
         landmarks=700,
         values=5e10,
+        steps=5e8,
         learns_metric=False,
     ),
     "standard": Effort(
@@ -79,6 +81,7 @@ EFFORTS = {
         },
         landmarks=1_500,
         values=3e11,
+        steps=2e9,
     ),
     "thorough": Effort(
         3_000,
@@ -90,6 +93,7 @@ EFFORTS = {
         },
         landmarks=5_000,
         values=3e12,
+        steps=2e10,
     ),
 }
 """What ``--effort`` stands for."""
@@ -134,6 +138,16 @@ class Plan:
         if n > most and "landmarks" in signature(recipe.make).parameters:
             landmarks, most = effort.in_span(n)
         return cls(Staged(effort.first_rows, rounds), min(n, most), landmarks)
+
+    def limited(self, most: int | None) -> Plan:
+        """Return the plan with searches of so many rows at most, and a fit of three times that."""
+        if most is None:
+            return self
+        rounds = tuple(min(rows, most) for rows in self.staged.more_rows)
+        staged = replace(
+            self.staged, first_rows=min(self.staged.first_rows, most), more_rows=rounds
+        )
+        return replace(self, staged=staged, fit_rows=min(self.fit_rows, 3 * most))
 
 
 NETWORK: dict[str, Any] = {

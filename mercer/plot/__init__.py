@@ -9,6 +9,7 @@ from mercer.plot.curves import LearningCurveDisplay, learning_curve, validation_
 from mercer.plot.decision import DecisionDisplay
 from mercer.plot.gram import GramDisplay
 from mercer.plot.numbers import PredictionDisplay, predictions, residuals
+from mercer.plot.objects import SeriesDisplay, TermsDisplay, series, terms, warping
 from mercer.plot.projections import EmbeddingDisplay, ScreeDisplay, embedding, scree
 from mercer.plot.ranking import PrecisionRecallDisplay, RocDisplay, precision_recall, roc
 from mercer.plot.runs import TraceDisplay, trace
@@ -27,6 +28,8 @@ __all__ = [
     "RocDisplay",
     "ScreeDisplay",
     "SearchDisplay",
+    "SeriesDisplay",
+    "TermsDisplay",
     "TraceDisplay",
     "calibration",
     "confusion",
@@ -39,6 +42,9 @@ __all__ = [
     "roc",
     "scree",
     "search",
+    "series",
+    "terms",
     "trace",
     "validation_curve",
+    "warping",
 ]

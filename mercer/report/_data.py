@@ -18,6 +18,7 @@ from mercer.report._budget import LeftOutError
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import Subject
 from mercer.report.study import ColumnPicture, Correlations, DataPicture, Importance
+from mercer.tables import object_kinds
 from mercer.tables.columns import Column
 from mercer.tables.frames import as_table
 
@@ -40,7 +41,8 @@ def data_of(
     if whole > MOST_ROWS:
         part = np.sort(np.random.default_rng(seed).permutation(whole)[:MOST_ROWS])
         rows, y = rows.take(part), y[part]
-    order = _ordered(rows.names, importances)
+    series = [name for name, kind in object_kinds(rows.data).items() if kind == "series"]
+    order = [j for j in _ordered(rows.names, importances) if rows.names[j] not in series]
     columns = _read(rows, order[:MOST_COLUMNS])
     target = _Target(y, subject.task == "classify")
     table = f"{count(whole, 'training row')}, {count(len(rows.names), 'column')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from mercer.linear import LogisticRegression, Ridge
 from mercer.report._budget import LeftOutError, collected, some_rows
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import Answers, Subject
+from mercer.tables import TableEncoder
 
 MOST_CELLS = 2e7  # of the table that a rival is fitted to
 FEWEST_ROWS = 1000  # of it, however wide it is
@@ -156,7 +157,8 @@ def usual_rivals(
 ) -> tuple[dict[str, Answers], list[str]]:
     """Return the answers of a baseline and, with training rows, of other models; and words.
 
-    The others see columns as the examined model encodes them.
+    The others see columns as the examined model encodes them; where that leaves texts, strings or
+    series to its kernel, they see them as `TableEncoder` does.
     """
     name, rule = baseline(own.y if train is None else train[1], classes=own.labels)
     first = _answers(Subject(rule), rows.data, own)
@@ -166,8 +168,8 @@ def usual_rivals(
     found: dict[str, Answers] = {name: first}
     words: list[str] = []
     try:
-        X, y, words = _encoded(subject, train, own.seed, most_cells)
-        columns = _plain(subject.columns(rows.data))
+        X, y, encode, words = _encoded(subject, train, own.seed, most_cells)
+        columns = _plain(encode(rows.data))
         for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
             found[rival] = _answers(Subject(model), columns, own)
             words += told
@@ -184,8 +186,8 @@ def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
 
 def _encoded(
     subject: Subject, train: Training, seed: int, most_cells: float
-) -> tuple[Any, np.ndarray, list[str]]:
-    """Return training rows as the examined model encodes them, not too many, and words on it."""
+) -> tuple[Any, np.ndarray, Callable[[Any], Any], list[str]]:
+    """Return training rows as numbers, not too many, what made them so, and words on it."""
     classes = subject.task == "classify"
     if subject.pairwise or subject.takes_objects:
         raise LeftOutError("the rows have no columns of numbers")
@@ -193,16 +195,28 @@ def _encoded(
         raise LeftOutError("the training rows are of one class")
     rows, y = train
     words = []
-    width = _width(subject.columns(rows.take(np.arange(min(len(rows), PROBE_ROWS))).data))
+    encode = _encoding(subject, rows)
+    width = _width(encode(rows.take(np.arange(min(len(rows), PROBE_ROWS))).data))
     most = max(int(most_cells / max(width, 1)), FEWEST_ROWS)
     if len(rows) > most:
         part = np.random.default_rng(seed).choice(len(rows), most, replace=False)
         rows, y = rows.take(part), y[part]
         words.append(f"the models to compare with were fitted to {most:,} of the training rows")
-    X = subject.columns(rows.data)
+    X = encode(rows.data)
     if not _is_table(X):
         raise LeftOutError("they need finite numbers")
-    return _plain(X), y, words
+    return _plain(X), y, encode, words
+
+
+def _encoding(subject: Subject, rows: TableRows) -> Callable[[Any], Any]:
+    """Return what makes numbers of rows: the model's own steps, or a `TableEncoder`."""
+    kernel = subject.kernel
+    if kernel is None or kernel.domain != "table":
+        return subject.columns
+    try:
+        return TableEncoder().fit(rows.data).transform
+    except ValueError as error:
+        raise LeftOutError(str(error)) from None
 
 
 def _plain(X: Any) -> Any:

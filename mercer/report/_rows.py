@@ -248,7 +248,7 @@ def _spread(column: Any) -> float:
         unit = float(np.abs(known).max(initial=0.0))
         variance = float(np.var(known / unit)) * min(unit, 1e150) ** 2 if unit > 0 else 0.0
         return variance if not gone.any() else max(variance, _impurity(gone.astype(str)))
-    return _impurity(np.where(gone, "", values.astype(str)))
+    return _impurity(np.where(gone, "", np.array([str(value) for value in values])))
 
 
 def _impurity(values: np.ndarray) -> float:

@@ -20,6 +20,7 @@ from mercer.report._data import data_of
 from mercer.report._dependence import dependences
 from mercer.report._environment import environment, version_of
 from mercer.report._importance import importances
+from mercer.report._objects import object_pictures
 from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._reasons import Reasons
 from mercer.report._rivals import given_rivals, usual_rivals
@@ -40,7 +41,7 @@ SHARES = {
 }
 """The parts of the time that sections may take."""
 
-TIMED = (*SHARES, "data", "partial dependence", "reasons")
+TIMED = (*SHARES, "data", "objects", "partial dependence", "reasons")
 """Sections that are left out when the time is over; the last three are small by their counts."""
 
 SHOWN_COLUMNS = 12
@@ -252,6 +253,8 @@ class _Work:
             "dependences": followed,
             "dependence_words": how,
             "data": self._try("data", lambda: data_of(self.subject, self.train, columns, seed)),
+            "objects": self._try("objects", lambda: object_pictures(self.subject, self.train, seed))
+            or (),
             "surface": self._try("tuning", self._surface),
             "cloud": self._try("map", lambda: cloud_of(*seen, shown, self._share("map"), seed)),
             "cases": cases if support is None else [*cases, support],

@@ -17,6 +17,7 @@ from mercer.report.sections import classification, regression
 from mercer.report.sections.data import data_tab
 from mercer.report.sections.data_map import data_map
 from mercer.report.sections.dependence import dependence
+from mercer.report.sections.objects import object_cards
 from mercer.report.sections.scores import cards, columns, verdict
 from mercer.report.sections.texts import alert, case_tables, proof_panel, what_was_done
 from mercer.report.sections.tuning import tuning
@@ -55,7 +56,7 @@ def render(study: Study) -> str:
     """
     bodies = {
         "performance": _performance(study),
-        "data": data_tab(study.data),
+        "data": data_tab(study.data, object_cards(study.objects)),
         "data-map": data_map(study.cloud),
         "tuning": tuning(study.surface),
         "columns": _columns(study),

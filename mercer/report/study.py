@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer.checks import Finding
+from mercer.plot.object_records import SeriesLines, StrongTerms
 from mercer.plot.ranking_records import Thresholds as ThresholdTable
 from mercer.plot.records import LearningCurve as Curve
 from mercer.plot.records import PartialDependence, Surface
@@ -173,6 +174,7 @@ class Study:
     importances: Sequence[Importance] = ()
     importance_words: str = ""
     data: DataPicture | None = None
+    objects: Sequence[SeriesLines | StrongTerms] = ()
     dependences: Sequence[PartialDependence] = ()
     dependence_words: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)  # section: why it is not there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -59,7 +60,7 @@ def flags(name: str, codes: Any) -> Column:
 
 
 def nested(name: str, n_rows: int) -> Column:
-    """Return a column whose values are themselves lists, records or binary."""
+    """Return a column whose values are themselves records, binary or lists of no numbers."""
     return Column(name, "nested", np.full(n_rows, np.nan), [])
 
 
@@ -86,7 +87,7 @@ def from_objects(name: str, values: np.ndarray) -> Column:
     here = np.array([not _is_missing(value) for value in values], dtype=bool)
     present = values[here]
     if _are(present, _NESTED):
-        return nested(name, len(values))
+        return _from_lists(name, here, present)
     if _are(present, (bool, np.bool_)):
         return flags(name, _spread(here, present.astype(np.int64), -1))
     if _are(present, _NUMBERS) or not here.any():
@@ -98,6 +99,33 @@ def from_objects(name: str, values: np.ndarray) -> Column:
         return dates(name, _spread(here, [moments.seconds(value) for value in present], np.nan))
     codes, levels = _factorised([label(value) for value in present])
     return texts(name, _spread(here, codes, -1), levels)
+
+
+def _from_lists(name: str, here: np.ndarray, present: np.ndarray) -> Column:
+    """Return series, lists of numbers, as their JSON; other nested values as such."""
+    if not all(_is_list_of_numbers(value) for value in present):
+        return nested(name, len(here))
+    codes, levels = _factorised([as_json(value) for value in present])
+    return texts(name, _spread(here, codes, -1), levels)
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value.ndim in (1, 2)
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return False
+    inner = [one for one in value if not _is_missing(one)]
+    numbers_ = all(isinstance(one, _NUMBERS) and not isinstance(one, bool) for one in inner)
+    return numbers_ or all(_is_list_of_numbers(one) for one in inner)
+
+
+def as_json(value: Any) -> str:
+    """Return a list of numbers, or of lists of them, as JSON."""
+    return json.dumps(value.tolist() if isinstance(value, np.ndarray) else value, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else float(value)
 
 
 def _factorised(values: list[str]) -> tuple[np.ndarray, list[str]]:

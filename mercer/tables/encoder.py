@@ -25,6 +25,10 @@ from mercer.tables.matrix import (
 )
 
 
+class NothingToEncodeError(ValueError):
+    """No column of a table is of use."""
+
+
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table with numbers, categories, texts, dates and gaps into a matrix of numbers.
 
@@ -40,6 +44,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     a text                (1 + log tf)·idf of at most 2,000 words, each row of length 1
     a date                days since the median, standardised, and a circle of diameter 1 for
                           the time of the year, the week and the day
+    a series              its steps (x − m) / s, m and s those of the column; series of other
+                          lengths are read at as many places
     ====================  =====================================================================
 
     A column is left out if it is constant, all missing, nested, or a different text in every
@@ -59,14 +65,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         left out, or the columns with the given names.
     kinds : mapping of names to kinds, default=None
         What single columns are, whatever their values look like: "number", "category", "text",
-        "date", or "ignore" to leave them out.
+        "string" (letters in a row count, not words), "series", "date", or "ignore" to leave them
+        out.
 
     Attributes
     ----------
     columns_ : list of dict
-        For each column of the table its "name", "kind" ("number", "category", "text", "date" or
-        "dropped"), "words" on what is done, and all figures that encoding needs. For a sparse
-        matrix there is one entry, of the kind "sparse".
+        For each column of the table its "name", "kind" ("number", "category", "text", "string",
+        "series", "date" or "dropped"), "words" on what is done, and all figures that encoding
+        needs. For a sparse matrix there is one entry, of the kind "sparse".
     n_coerced_ : dict
         For each column with values that could not be read, and were taken as missing, how many.
     n_features_in_ : int
@@ -237,7 +244,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_something_is_left(self) -> None:
         if not used(self.columns_):
             reasons = [f"{s['name']!r}: {s['words']}" for s in self.columns_[:3]]
-            raise ValueError(
+            raise NothingToEncodeError(
                 f"no column of X can be used ({'; '.join(reasons)}): TableEncoder needs one that "
                 "varies"
             )

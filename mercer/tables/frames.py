@@ -82,7 +82,15 @@ def _polars_column(series: Any, name: str) -> Column:
         return numbers(name, series.cast(pl.Int64).to_numpy() / 1e9)
     if dtype == pl.Object:
         return from_objects(name, series.to_numpy())
+    if dtype in (pl.List, pl.Array):
+        return from_objects(name, _objects(series.to_list()))
     return nested(name, len(series))
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    return cells
 
 
 def _polars_texts(series: Any, name: str) -> Column:

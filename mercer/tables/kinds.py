@@ -30,6 +30,13 @@ from mercer.tables.numeric import (
     number_features,
 )
 from mercer.tables.readings import Reading, are_mostly_bounds, date_reading, number_reading
+from mercer.tables.series import (
+    encode_series,
+    learn_series,
+    looks_like_series,
+    series_features,
+    series_sentences,
+)
 from mercer.tables.textual import encode_text, learn_text, looks_like_text, text_features
 
 ROW_NAMES = {"", "id", "index", "row", "rowid", "row_id", "row_number", "rownames", "unnamed: 0"}
@@ -127,13 +134,15 @@ KINDS = {
     "date": Kind(encode_date, date_features, gap_words),
     "category": Kind(encode_category, category_features, category_sentences),
     "text": Kind(encode_text, text_features, lambda state: []),
+    "string": Kind(encode_text, text_features, lambda state: []),
+    "series": Kind(encode_series, series_features, series_sentences),
 }
 
 
 def learn(column: Column, settings: EncoderSettings) -> State:
     """Return the state of a column: its kind and all that encoding needs."""
     if column.form == "nested":
-        return dropped(column.name, "lists, records or binary values")
+        return dropped(column.name, "records, binary values or lists of no numbers")
     if column.name in settings.given:
         return GIVEN[settings.given[column.name]](column, settings)
     if not isinstance(settings.text, str) and column.name in settings.text:
@@ -195,7 +204,9 @@ def _are_whole(values: np.ndarray) -> bool:
 
 
 def _learn_from_texts(column: Column, settings: EncoderSettings) -> State:
-    """Numbers or dates that came as texts, sentences, identifiers, or categories."""
+    """Series, numbers or dates that came as texts, sentences, identifiers, or categories."""
+    if looks_like_series(column):
+        return learn_series(column, settings.scale)
     reading = _mostly(number_reading, column)
     if reading is not None and not are_mostly_bounds(column):
         return learn_number(column, settings.scale, reading)
@@ -238,6 +249,8 @@ GIVEN: dict[str, Callable[[Column, EncoderSettings], State]] = {
     "number": lambda column, settings: learn_number(column, settings.scale),
     "category": _given_category,
     "text": lambda column, settings: learn_text(column),
+    "string": lambda column, settings: learn_text(column, "string"),
+    "series": lambda column, settings: learn_series(column, settings.scale),
     "date": lambda column, settings: learn_date(column, settings.scale),
     "ignore": lambda column, settings: dropped(column.name, "as asked"),
 }
@@ -248,7 +261,9 @@ def came_as_text(state: State) -> bool:
     """Whether fit read texts, so that new values should come as they are written."""
     if state["kind"] == "category":
         return not state["truth"]
-    return state["kind"] == "text" or bool(state.get("decimal") or state.get("first"))
+    return state["kind"] in ("text", "string", "series") or bool(
+        state.get("decimal") or state.get("first")
+    )
 
 
 # ---------------------------------------------------------------- sentences
@@ -297,7 +312,25 @@ def _texts(states: list[State], scale: bool) -> str:
     return f"{count(len(states), 'text column')} as the weights of {count(terms, 'term')} (tf-idf)"
 
 
-_TOTALS = {"number": _numbers, "category": _categories, "date": _dates, "text": _texts}
+def _strings(states: list[State], scale: bool) -> str:
+    terms = sum(len(state["terms"]) for state in states)
+    what = f"the weights of {count(terms, 'piece')} of up to four letters"
+    return f"{count(len(states), 'column')} of strings as {what}"
+
+
+def _series(states: list[State], scale: bool) -> str:
+    lengths = " and ".join(dict.fromkeys(state["words"] for state in states))
+    return f"{count(len(states), 'column')} of series of {lengths}"
+
+
+_TOTALS = {
+    "number": _numbers,
+    "category": _categories,
+    "date": _dates,
+    "text": _texts,
+    "string": _strings,
+    "series": _series,
+}
 
 
 def _left_out(states: list[State]) -> list[str]:

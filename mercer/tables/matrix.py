@@ -27,7 +27,7 @@ def used(states: list[State]) -> list[State]:
 
 def is_wide(states: list[State]) -> bool:
     """Whether the texts have so many terms that the matrix is sparse."""
-    return sum(len(state["terms"]) for state in states if state["kind"] == "text") > SPARSE_TERMS
+    return sum(len(state["terms"]) for state in states if "terms" in state) > SPARSE_TERMS
 
 
 def feature_names(states: list[State]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
@@ -12,6 +14,11 @@ from mercer.tables.columns import Column, as_codes
 from mercer.tables.numeric import State, dropped
 
 MOST_TERMS = 2000
+SPLITTERS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "string": {"analyzer": "char_wb", "ngram_range": (1, 4)},
+}
+"""What counts in a text: its words; in a string of letters up to four of these in a row."""
 
 
 def looks_like_text(column: Column, max_categories: int) -> bool:
@@ -22,10 +29,10 @@ def looks_like_text(column: Column, max_categories: int) -> bool:
     return varied and bool(np.mean([len(level.split()) for level in some]) >= 4)
 
 
-def learn_text(column: Column) -> State:
+def learn_text(column: Column, kind: str = "text") -> State:
     """Return the terms that most rows have, at most 2,000, and their inverse frequencies."""
     codes, levels = as_codes(column)
-    vectorizer = CountVectorizer(binary=True)
+    vectorizer = CountVectorizer(binary=True, **SPLITTERS[kind])
     try:
         found = vectorizer.fit_transform(levels)
     except ValueError:  # scikit-learn's word for texts without a word
@@ -39,7 +46,7 @@ def learn_text(column: Column) -> State:
         return dropped(column.name, "no word is in several rows, or all are in every row")
     return {
         "name": column.name,
-        "kind": "text",
+        "kind": kind,
         "words": count(len(chosen), "term"),
         "terms": vectorizer.get_feature_names_out()[chosen].tolist(),
         "idf": np.log((1.0 + n_rows) / (1.0 + frequency[chosen])) + 1.0,
@@ -50,7 +57,8 @@ def learn_text(column: Column) -> State:
 def encode_text(state: State, column: Column) -> tuple[sp.csr_array, int]:
     """Return (n, terms), sparse: (1 + log tf)·idf, each row with length 1 (0 without terms)."""
     codes, levels = as_codes(column)
-    vectorizer = CountVectorizer(vocabulary=state["terms"], dtype=np.float64)
+    splitter = SPLITTERS[state["kind"]]
+    vectorizer = CountVectorizer(vocabulary=state["terms"], dtype=np.float64, **splitter)
     # "" stands last, for the code −1 of a missing text
     weights = sp.csr_array(vectorizer.transform([*levels, ""]))
     weights.data = (1.0 + np.log(weights.data)) * state["idf"][weights.indices]

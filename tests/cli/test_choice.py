@@ -12,6 +12,7 @@ pytest.importorskip("polars")
 pytest.importorskip("typer")
 
 from mercer.assess.metrics import METRICS
+from mercer.cli.attempts import Planner
 from mercer.cli.goal import Goal
 from mercer.cli.learn import Learner
 from mercer.cli.recipes import EFFORTS
@@ -48,9 +49,7 @@ def test_another_model_must_be_better_by_more_than_chance(task, linear, taken):
     ],
 )
 def test_which_models_are_tried(kernel, effort, open_kernel, Z, tried):
-    learner = object.__new__(Learner)
-    learner.effort = EFFORTS[effort]
-    learner.problem, learner.open_kernel = SimpleNamespace(task="classify"), open_kernel
-    learner.kernel = kernel
-    assert learner._names("auto", Z) == tried
-    assert learner._names("metric", Z) == ["metric"]
+    problem = SimpleNamespace(task="classify")
+    planner = Planner(problem, kernel, EFFORTS[effort], open_kernel, seed=0)
+    assert planner.names("auto", Z) == tried
+    assert planner.names("metric", Z) == ["metric"]

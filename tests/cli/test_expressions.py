@@ -9,11 +9,29 @@ import pytest
 from mercer.cli.errors import CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.options import seconds
-from mercer.kernels import RBF, Categorical, Gower, Linear, Polynomial
+from mercer.kernels import (
+    DTW,
+    RBF,
+    Categorical,
+    GlobalAlignment,
+    Gower,
+    Linear,
+    Mismatch,
+    Polynomial,
+    Spectrum,
+    Subsequence,
+    Substring,
+    WeightedDegree,
+    Words,
+)
 
 
 def _mixed():
     return 2 * (RBF() + Linear()).on([0, 3]) * Gower().on("category")
+
+
+def _words():
+    return Words((1, 2), sublinear=True).normalized()
 
 
 @pytest.mark.parametrize(
@@ -29,6 +47,19 @@ def _mixed():
             RBF(gamma=0.5).on(["age", "hours"]) + Categorical().on("marital status"),
         ),
         ("2 * (rbf + linear).on(0, 3) * gower.on(category)", _mixed()),
+        ("rbf(0.5)", RBF(0.5)),
+        (
+            "rbf.on(age,hours) + words.on(remarks)",
+            RBF().on(["age", "hours"]) + Words().on("remarks"),
+        ),
+        ("words((1, 2), sublinear=True).normalized().on(a)", _words().on("a")),
+        ("spectrum(3).on(seq, fill='')", Spectrum(3).on("seq", fill="")),
+        ("mismatch(4, 1).on(seq)", Mismatch(4, 1).on("seq")),
+        ("substring(0.5).normalized().on(seq)", Substring(0.5).normalized().on("seq")),
+        ("weighted_degree(6).on(seq)", WeightedDegree(6).on("seq")),
+        ("subsequence(3, 0.5).on(seq)", Subsequence(3, 0.5).on("seq")),
+        ("global_alignment(0.1, band=5).on(x)", GlobalAlignment(0.1, band=5).on("x")),
+        ("dtw(band=0.1).on(x) + rbf.on(y)", DTW(band=0.1).on("x") + RBF().on("y")),
         ("rbf" + " + rbf" * 60, sum((RBF() for _ in range(60)), RBF())),
     ],
 )
@@ -47,17 +78,25 @@ def test_an_expression_is_its_kernel(text, kernel):
         ("2 + 3", "is a number"),
         ("rbf +", "is not an expression"),
         ("rbf(sigma=1)", "sigma"),
-        ("rbf(0.5)", "cannot read"),
+        ("rbf(0.5, None, 3)", "rbf takes 1 parameter without a name at most"),
+        ("rbf(0.5, gamma=1)", "'gamma' is given twice"),
+        ("words(1)", "ngram"),
+        ("spectrum(3)", "as in spectrum(3).on(remarks)"),
         ("precomputed", "there is no"),
         ("rbf.on()", "cannot read"),
         ("rbf.on", "cannot read"),
-        ("rbf.on(age, fill=open('x'))", "cannot read"),
+        ("rbf.on(age, fill=open('x'))", "is not a value"),
         ("rbf.on(age.x)", "is not a column"),
         ("rbf.on(open('x'))", "is not a column"),
         ("rbf.on(*age)", "is not a column"),
         ("rbf.on(1.5)", "is not a column"),
         ("2.0.on(age)", "only a kernel can be on columns"),
-        ("rbf.normalized()", "cannot read"),
+        ("rbf.normalized", "cannot read"),
+        ("rbf.normalized(2)", "cannot read"),
+        ("rbf.fit()", "cannot read"),
+        ("3 .normalized()", "only a kernel can be normalised"),
+        ("rbf.on(age, fill=age)", "is not a value"),
+        ("rbf.on(age, file=3)", "cannot read"),
         ("9**9**9*rbf", "exponents up to 1,000"),
         ("rbf**9999", "exponents up to 1,000"),
         ("rbf**(9**9**9)", "exponents up to 1,000"),
@@ -105,5 +144,5 @@ def test_what_is_no_time(text):
 
 @pytest.mark.parametrize("text", ["words", "0.5*rbf + substring(weights=0.5)"])
 def test_kernels_on_texts_are_not_for_tables(text):
-    with pytest.raises(CommandError, match=r"compares whole objects.*use the kernel from Python"):
+    with pytest.raises(CommandError, match=r"compares whole objects.*say in which column they are"):
         kernel_from_text(text)

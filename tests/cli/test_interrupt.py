@@ -118,10 +118,10 @@ def test_a_signal_ends_a_long_run(tmp_path):
 def test_a_model_that_takes_too_long_leaves_the_other(mercer, table, monkeypatch):
     search = learning.Learner._search
 
-    def slow(self, name, *given):
-        if name in ("svm", "metric"):
+    def slow(self, attempt, *given):
+        if attempt.name in ("svm", "metric"):
             raise TimeoutError
-        return search(self, name, *given)
+        return search(self, attempt, *given)
 
     monkeypatch.setattr(learning.Learner, "_search", slow)
     ended = mercer("fit", table, "-t", "risk", "--no-report", "--time-limit", "20s")
@@ -150,7 +150,7 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mixed, seconds):
         best_index_=0,
         rows_=np.arange(50),
     )
-    best = learning.Search("svm", RECIPES["classify"]["svm"], tried)
+    best = learning.Search("svm", RECIPES["classify"]["svm"], tried, None)
     plan = Plan(Staged(), fit_rows=150, landmarks=None)
     expected = min(150, int(50 * max(seconds, 1.0) ** (1 / learning.GROWTH["square"])))
     assert abs(learner._affordable(best, plan, None) - expected) <= 1

@@ -31,14 +31,15 @@ CELL = 24.0  # of the correlations
 STRONG = 5  # pairs that are named
 
 
-def data_tab(data: DataPicture | None) -> Markup | None:
-    """Return a card for each column, and the correlations."""
+def data_tab(data: DataPicture | None, objects: Markup | None = None) -> Markup | None:
+    """Return what is found in texts, strings and series, a card for each column, correlations."""
     if data is None or not data.columns:
-        return None
+        return objects
     cards = [_column(data, i) for i in range(len(data.columns))]
     more = tag("summary", count(len(cards) - SHOWN, "more column"))
     rest = tag("details", more, tag("div", cards[SHOWN:], class_="grid columns"))
     return join(
+        objects,
         _head(data),
         tag("div", cards[:SHOWN], class_="grid columns"),
         rest if len(cards) > SHOWN else None,
