@@ -182,7 +182,8 @@ def _for_direct(r: Request) -> str:
 
 
 def _for_margin(r: Request) -> str:
-    if r.tile_bytes <= r.budget and differences(r.kernel, r.X, r.Y, r.dtype) is not None:
+    many = len(r.X) > MARGIN_DOUBLE and r.tile_bytes <= r.budget
+    if many and differences(r.kernel, r.X, r.Y, r.dtype) is not None:
         return "blocked"
     if _is_held_for_margin(r.kernel, r.X):
         return _for_direct(r)

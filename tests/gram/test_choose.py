@@ -178,12 +178,13 @@ def test_precomputed_storage_needs_a_precomputed_kernel():
 
 
 # ---------------------------------------------------------------- what the matrix is for
-LARGE, WIDE = np.zeros((2501, 3)), np.zeros((2501, 300))
+LARGE, WIDE = np.zeros((2501, 3)), np.zeros((8001, 300))
 PURPOSES = {
     "direct": ("direct", table(20, 2).astype("f4"), "1GB", ("dense", "float64")),
     "direct, too large": ("direct", X, 64 * ROW, ("cached", "float64")),
     "margin, few": ("margin", table(20, 2).astype("f4"), "1GB", ("dense", "float64")),
     "margin": ("margin", LARGE, "1GB", ("blocked", "float32")),
+    "margin, many columns": ("margin", WIDE[:301], "1GB", ("dense", "float32")),
     "margin, values that cost": ("margin", WIDE, "1GB", ("cached", "float32")),
     "margin, no room for a tile": ("margin", LARGE, "100kB", ("cached", "float32")),
     "rows, few": ("rows", table(20, 2), "1GB", ("dense", "float64")),
