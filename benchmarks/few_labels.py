@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC as LibSVC
@@ -129,6 +130,8 @@ def against_lamda(n: int = 4000) -> None:
     except ImportError as error:
         print(f"  LAMDA-SSL is not there: {error}")
         return
+    # it asks scikit-learn for an attribute that is there no more
+    ClassifierMixin._estimator_type = "classifier"
     rival = LapSVM(gamma_k=0.01, n_neighbor=7)
     start = time.perf_counter()
     rival.fit(X[:100], y[:100], X[100:])
