@@ -31,6 +31,7 @@ from mercer.select.rounds import sample_rows
 TUNING_SHARE = 0.5  # of a time limit for all searches
 FIT_SHARE = 0.55  # of what is left after them for the last fit
 NARROW_SHARE = 0.5  # of the time of a search for what an estimator searches itself
+LEAST_ROWS = 100  # of a last fit that there is too little time for
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
 GROWTH = {"metric": 3.0, "cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""
@@ -234,8 +235,25 @@ class Learner:
         return around
 
     def _fit(self, best: Search, plan: Plan, Z: Any, around: AroundModel) -> tuple[Any, np.ndarray]:
-        """Return the best candidate fitted, and to which rows."""
+        """Return the best candidate fitted, and to which rows.
+
+        A fit that the time limit ends before its optimum may answer nonsense, so that fewer rows
+        are taken until there is one.
+        """
         rows = self._rows_to_fit(best, plan, Z)
+        estimator, rows = self._fitted_to(rows, best, Z, around)
+        while _status(estimator) == "time_limit" and len(rows) > LEAST_ROWS:
+            self._was_cut(f"a last fit to {len(rows):,} rows did not reach its optimum")
+            rows = self._sample(max(len(rows) // 4, LEAST_ROWS))
+            estimator, rows = self._fitted_to(rows, best, Z, around)
+        if _status(estimator) == "time_limit":
+            self._was_cut("the last fit stopped before its optimum")
+        self.interrupted |= _status(estimator) == "interrupted"
+        return estimator, rows
+
+    def _fitted_to(
+        self, rows: np.ndarray, best: Search, Z: Any, around: AroundModel
+    ) -> tuple[Any, np.ndarray]:
         estimator = around.of(self._estimator(best))
         with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
             try:
@@ -245,10 +263,6 @@ class Learner:
                 self.interrupted, rows = True, self._sample(self.effort.first_rows)
                 estimator = around.of(self._estimator(best)).fit(Z[rows], self.problem.y[rows])
             said += [_fitted(innermost(estimator), len(rows)), *range_in_words(estimator)]
-        status = getattr(innermost(estimator), "status_", "")
-        self.interrupted |= status == "interrupted"
-        if status == "time_limit":
-            self._was_cut("the last fit stopped before its optimum")
         return estimator, rows
 
     def _rows_to_fit(self, best: Search, plan: Plan, Z: Any) -> np.ndarray:
@@ -350,6 +364,10 @@ class Learner:
         fitted = f"all {n:,} rows" if n_rows == n else f"{n_rows:,} of {n:,} rows"
         words.append(f"The {best.recipe.words} was fitted to {fitted}.")
         return words
+
+
+def _status(estimator: Any) -> str:
+    return getattr(innermost(estimator), "status_", "")
 
 
 def _scored(search: KernelSearchCV) -> str:

@@ -40,7 +40,7 @@ def test_before_there_is_a_model_nothing_is_touched(mercer, table, old, monkeypa
     monkeypatch.setattr(learning, "tune", interrupts)
     ended = mercer("fit", table, "-t", "risk")
     assert ended.code == 130
-    assert ended.err.strip() == "mercer: interrupted before there was a result"
+    assert ended.err.splitlines()[-1] == "mercer: interrupted before there was a result"
     assert (old / "people.mercer").read_text(encoding="utf-8") == "old"
     assert (old / "people.report.html").read_text(encoding="utf-8") == "old"
 
@@ -157,3 +157,18 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mixed, seconds):
     rows = learner._rows_to_fit(best, plan, None)
     assert bool(learner.cut) == (expected < 150)
     assert abs(len(rows) - expected) <= 1
+
+
+def test_a_last_fit_that_has_no_time_for_its_optimum_takes_fewer_rows(
+    mercer, table, mixed, monkeypatch
+):
+    def seconds(learner):
+        return None if any("optimum" in what for what in learner.cut) else 1e-9
+
+    monkeypatch.setattr(learning.Learner, "_seconds_to_fit", seconds)
+    words = ("-t", "risk", "--ignore", "cost", "--model", "svm", "--no-report")
+    ended = mercer("fit", table, *words, "--time-limit", "60s")
+    assert "did not reach its optimum" in " ".join(ended.err.split())
+    model = library.load("people.mercer")
+    assert model[-1].certificate_.ok
+    assert np.mean(model.predict(mixed) == mixed["risk"].to_numpy()) > 0.8
