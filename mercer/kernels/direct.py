@@ -23,7 +23,7 @@ SERIAL = 2**18  # values that are not worth a second thread
 AT_ONCE = 2**26  # values after which a thread comes back for Ctrl-C
 
 
-def _fixed(array: np.ndarray) -> np.ndarray:
+def fixed(array: np.ndarray) -> np.ndarray:
     """Return an array that is not written to: one kind for loops, whoever owns it."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -61,9 +61,18 @@ class Differences(NamedTuple):
         none = np.empty(0, dtype)
         norms = [s.squared_norms(dtype) if finer else none for s in (left, right)]
         scale = dtype.type(-min(rate, float(np.finfo(dtype).max)))
-        as_given = (X.rows(given), Y.rows(given)) if finer else (rows, columns)
-        rows, columns, *rest = map(_fixed, (rows, columns, *as_given, *norms))
+        # one type for loops, whatever was given
+        as_given = (X.rows(given), Y.rows(given)) if finer else (np.empty((0, 0)),) * 2
+        rows, columns, *rest = map(fixed, (rows, columns, *as_given, *norms))
         return cls(rows, columns, p == 2.0, roots[power], scale, finer, *rest)
+
+    @classmethod
+    def none(cls, dtype: np.dtype) -> Differences:
+        """Return those of no rows, of the same type."""
+        nothing, flat = fixed(np.empty((0, 0), dtype)), fixed(np.empty(0, dtype))
+        return cls(
+            nothing, nothing, True, False, dtype.type(0), False, nothing, nothing, flat, flat
+        )
 
     @property
     def suits_blocks(self) -> bool:

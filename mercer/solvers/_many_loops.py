@@ -49,9 +49,7 @@ def _polish(K, z, lo, hi, eps, beta, e):
 
 
 @compiled_part()
-def _lazily(
-    source, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e
-):
+def _lazily(rows, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e):
     """Take pairwise steps on rows that are fetched when used; return (steps, whether it is done).
 
     Not done are problems that use many rows, or take many steps.
@@ -69,7 +67,7 @@ def _lazily(
         while taken == BURST and violation > 0.8 * target:
             taken, violation = smo.run(
                 K, short, residual, ups, downs, beta, lo, hi, K.dtype.type(eps), 0.8 * target,
-                BURST, source, index, have,
+                BURST, rows, index, have,
             )  # fmt: skip
             steps += taken
             if _count(have) > lazy * m or steps > most:
@@ -87,19 +85,25 @@ def _lazily(
 
 @compiled_part()
 def _solve(
-    source, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed, room, beta, e
-):
+    matrix, rows, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed, room,
+    beta, e,
+):  # fmt: skip
     """Solve one problem; return (steps, whether violation and gap are within the tolerance)."""
-    m = len(z)
+    m, fetched = len(z), index
     have = np.zeros(m, np.bool_)
+    if len(matrix) > 0:
+        for i in range(m):
+            smo.fetch(matrix, index, i, K[i])
+        fetched, lazy = index[:0], 1.0
     steps, done = _lazily(
-        source, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e
+        rows, fetched, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e
     )
     if done or not whole:
         return steps, done
-    for i in range(m):
-        if not have[i]:
-            smo.fetch(source, index, i, K[i])
+    if len(matrix) == 0:
+        for i in range(m):
+            if not have[i]:
+                smo.fetch(rows, index, i, K[i])
     target = tol
     for _ in range(ROUNDS):
         taken, violation, _ = take_turns(
@@ -119,11 +123,12 @@ def _solve(
 
 @compiled()
 def solve_each(
-    source, todo, offsets, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed,
-    room, beta, e, steps, done,
+    matrix, rows, todo, offsets, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K,
+    fixed, room, beta, e, steps, done,
 ):  # fmt: skip
     """Solve the problems ``todo``, each on its part offsets[p] … offsets[p + 1] of the arrays.
 
+    Kernel values come from a ``matrix`` of all points, or if that is empty from their ``rows``;
     ``lazy`` is the share of rows that are fetched one by one; a problem that needs more is left,
     or with ``whole`` gets all of them. No more than about ``operations`` are spent on each.
     ``K``, ``fixed`` (the same memory, not written to) and ``room`` hold the square of the largest
@@ -134,8 +139,8 @@ def solve_each(
         m = b - a
         square, held = K[: m * m].reshape(m, m), fixed[: m * m].reshape(m, m)
         steps[p], done[p] = _solve(
-            source, index[a:b], diagonal[a:b], z[a:b], lo[a:b], hi[a:b], eps, tol, lazy, whole,
-            operations, square, held, room, beta[a:b], e[a:b],
+            matrix, rows, index[a:b], diagonal[a:b], z[a:b], lo[a:b], hi[a:b], eps, tol, lazy,
+            whole, operations, square, held, room, beta[a:b], e[a:b],
         )  # fmt: skip
         newton._set_residuals(held, z[a:b], beta[a:b], e[a:b])  # of β ≠ 0 all rows are there
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.certify import gap_proof
 from mercer.gram import BlockedGram, DenseGram, Gram
+from mercer.kernels.direct import Differences, fixed
 from mercer.kernels.tiles import differences
 from mercer.margin import Figures, MarginProblem
 from mercer.result import Status
@@ -29,11 +30,25 @@ LAZY_ALONE = 0.15  # of a problem without others, whose rows all threads can com
 Part = tuple[np.ndarray, MarginProblem]
 
 
-def row_source(K: Gram) -> Any:
-    """Return where compiled loops find rows of K, or None: an array, or the points' own rows."""
-    if type(K) is BlockedGram and K.symmetric:
-        return differences(K.kernel, K.X, K.Y, K.dtype)
-    return K.toarray() if type(K) is DenseGram and K.symmetric else None
+class Source(NamedTuple):
+    """Where compiled loops find rows of a Gram matrix: one of the two is empty."""
+
+    matrix: np.ndarray
+    rows: Differences
+
+    @classmethod
+    def of(cls, K: Gram) -> Source | None:
+        """Return it, or None if K has neither."""
+        if type(K) is BlockedGram and K.symmetric:
+            rows = differences(K.kernel, K.X, K.Y, K.dtype)
+            return None if rows is None else cls(fixed(np.empty((0, 0), K.dtype)), rows)
+        if type(K) is DenseGram and K.symmetric:
+            return cls(fixed(K.toarray()), Differences.none(K.dtype))
+        return None
+
+    @property
+    def is_matrix(self) -> bool:
+        return len(self.matrix) > 0
 
 
 def solve_many(
@@ -52,9 +67,11 @@ def solve_many(
     """
     nothing: list[MarginSolution | SmoState | None] = [None] * len(parts)
     most = max(len(index) for index, _ in parts)
-    source, workers = row_source(K), n_threads()
+    source, workers = Source.of(K), n_threads()
     if source is None or not _is_plain(parts, limits) or most > DENSE_UP_TO:
         return nothing
+    if source.is_matrix and len(parts) == 1 and most > SIDE_BY_SIDE:
+        return nothing  # a copy of the matrix would take longer than it saves
     if 2 * workers * most * most * K.dtype.itemsize > limits.memory:
         return nothing
     many = _Many(K, source, parts, tol, about)
@@ -79,7 +96,7 @@ class _Many:
     """All problems, one after the other in arrays."""
 
     def __init__(
-        self, K: Gram, source: Any, parts: Sequence[Part], tol: float, about: Sequence[str]
+        self, K: Gram, source: Source, parts: Sequence[Part], tol: float, about: Sequence[str]
     ):
         self.K, self.source, self.parts = K, source, parts
         self.tol, self.about = tol, about
@@ -118,7 +135,7 @@ class _Many:
             fixed.flags.writeable = False
             self.begun[todo] = True
             loops.solve_each(
-                self.source, todo, self.offsets, self.index, self.diagonal, self.z, self.lo,
+                *self.source, todo, self.offsets, self.index, self.diagonal, self.z, self.lo,
                 self.hi, self.eps, self.tol, *plan, matrix, fixed, room, self.beta, self.e,
                 self.steps, self.done,
             )  # fmt: skip
@@ -134,19 +151,18 @@ class _Many:
 
     def prove(self, workers: int) -> None:
         """Set the residuals to exact ones."""
-        if self.K.dtype == np.float64 and isinstance(self.source, np.ndarray):
+        if self.K.dtype == np.float64 and self.source.is_matrix:
             self.checked = np.diff(self.offsets)
             return
-        by_loops = not (isinstance(self.source, np.ndarray) or self.is_alone)
-        rows = row_source(self.K.in_double()) if by_loops else None
-        if rows is None:
+        exact = None if self.source.is_matrix or self.is_alone else Source.of(self.K.in_double())
+        if exact is None:
             self._prove_one_by_one()
             return
         clearance = np.where(self._errors() <= 0.25 * CLEARANCE, CLEARANCE, np.inf)
 
         def work(todo: np.ndarray, worker: int) -> None:
             loops.residuals_each(
-                rows, todo, self.offsets, self.index, self.z, self.lo, self.hi, self.eps,
+                exact.rows, todo, self.offsets, self.index, self.z, self.lo, self.hi, self.eps,
                 CHECK_ALL, clearance, self.beta, self.e, self.checked,
             )  # fmt: skip
 
