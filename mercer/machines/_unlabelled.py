@@ -80,11 +80,12 @@ def _is_marker(values: np.ndarray, marker: Any) -> np.ndarray:
 
 def split_numbers(y: Any) -> tuple[Any, Any]:
     """Return targets in which rows of NaN are 0, and which rows have targets."""
-    try:
-        values = np.asarray(y) if np.iscomplexobj(y) else np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):  # the checks of targets say it better
+    values = np.asarray(y)
+    if y is None or values.dtype.kind not in "biufO" or values.ndim not in (1, 2):
         return y, None
-    if y is None or np.iscomplexobj(y) or values.ndim not in (1, 2):
+    try:
+        values = values.astype(np.float64)
+    except (TypeError, ValueError):  # the checks of targets say it better
         return y, None
     missing = np.isnan(values)
     if missing.all() and missing.size:

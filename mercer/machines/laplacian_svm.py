@@ -286,6 +286,7 @@ class LaplacianSVC(WithGraph, SVC):
         manifold, labelled = training.manifold, training.labelled
         f = manifold.product(alpha)
         Nf, Nr = manifold.N @ f, manifold.N @ (f - g)
+        noise = manifold.rounding_of_norm2(alpha)
         proved = []
         for column, (index, solution) in enumerate(zip(parts, solutions, strict=True)):
             plus, minus = self._problems()[column]
@@ -306,7 +307,7 @@ class LaplacianSVC(WithGraph, SVC):
                 extra=self._figures(training, solution),
             )
             b = problem.offset(beta, e)[0] if self.fit_intercept else 0.0
-            status = self._ended(training, solution, proof.ok, norm2)
+            status = self._ended(training, solution, proof.ok, norm2 >= -noise[column])
             proved.append(MarginSolution(beta, status, proof, b, solution.stats, None, norm2))
         return proved
 
@@ -323,9 +324,9 @@ class LaplacianSVC(WithGraph, SVC):
         }
 
     @staticmethod
-    def _ended(training: Any, solution: MarginSolution, proved: bool, norm2: float) -> Status:
+    def _ended(training: Any, solution: MarginSolution, proved: bool, convex: bool) -> Status:
         if proved:
-            return Status.OPTIMAL if norm2 >= 0 else Status.INDEFINITE
+            return Status.OPTIMAL if convex else Status.INDEFINITE
         stopped = training.limits.stopped()
         return stopped or (Status.STALLED if solution.status.ok else solution.status)
 

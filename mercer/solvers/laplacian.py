@@ -24,6 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 
 from mercer._array import allocate, ranges
+from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer.gram import Gram, gram
 from mercer.kernels import Kernel
@@ -280,6 +281,13 @@ class Manifold:
         start = self._responses @ forces[points] if known else None
         g, _ = self.system.solve(self.product(forces), goal=goal, limits=limits, start=start)
         return forces - self.N @ g, g
+
+    def rounding_of_norm2(self, alpha: np.ndarray) -> np.ndarray:
+        """Return what rounding may leave in αᵀKα, for each column."""
+        F = None if self.landmarks is None else self.landmarks.F
+        squares = self.K.diagonal() if F is None else np.einsum("ij,ij->i", F, F)
+        sizes = np.sqrt(np.abs(squares)) @ np.abs(alpha)
+        return max(self.n, 64) * EPS * sizes**2
 
     def coefficients(self, alpha: np.ndarray, points: int) -> np.ndarray:
         """Return what new rows are told by: α, or with landmarks theirs."""
