@@ -26,9 +26,7 @@ from mercer.tables import ColumnsEncoder
 MOST_PARTS = 4  # that are added up; of more those that are best by themselves
 HEAVIER = 4.0  # times the weight of the others, for each part in turn
 LONG_STRING = 8  # letters, at least, where some of them may be wrong
-SHORT_TEXT = (
-    300  # characters, on average, up to which all pieces of two to five letters are counted
-)
+SHORT_TEXT = 300  # characters, on average, up to which pieces of two to five letters are counted
 LONG_TEXT = 4000  # from which on those of four are too many, too
 BANDS = (0.1, None)
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # times the kernel's own rule for γ
