@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _rows import best_times
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -72,9 +71,19 @@ def optional(name: str) -> Any:
         return None
 
 
+def timed(run: Callable[[], Any], enough: float = 5.0) -> tuple[float, Any]:
+    """Return the shortest time of up to three runs, fewer if they take long, and the result."""
+    times: list[float] = []
+    while len(times) < 3 and sum(times) < enough:
+        start = time.perf_counter()
+        result = run()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
 def compare(label: str, ours: Callable[[], Any], peer: Callable[[], Any], name: str) -> None:
     """Print both times, their ratio and the largest difference."""
-    (_, mine, a), (_, theirs, b) = best_times({"mercer": ours, name: peer}, enough=2.0, most=3)
+    (mine, a), (theirs, b) = timed(ours), timed(peer)
     print(
         f"{label}: {theirs / mine:.1f}× {name} ({mine:.3f} s, {theirs:.3f} s), largest difference "
         f"{np.abs(np.asarray(a) - np.asarray(b)).max():.1e}",

@@ -154,6 +154,7 @@ KERNEL_NAMES = {
     "Subsequence",
     "Substring",
     "WeightedDegree",
+    "WeisfeilerLehman",
     "Words",
     "as_kernel",
     "dtw_distance",

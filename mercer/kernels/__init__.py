@@ -13,6 +13,7 @@ from mercer.kernels.cells import Categorical, Gower, Ordinal
 from mercer.kernels.columns import On
 from mercer.kernels.custom import FromFeatureMap, FromFunction, PowerSeries, Precomputed, RankOne
 from mercer.kernels.generative import Fisher
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.names import as_kernel
@@ -75,6 +76,7 @@ __all__ = [
     "VectorKernel",
     "Wavelet",
     "WeightedDegree",
+    "WeisfeilerLehman",
     "Words",
     "as_kernel",
     "dtw_distance",

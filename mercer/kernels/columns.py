@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -106,7 +107,8 @@ class On(Kernel):
         as_given = isinstance(self.columns, str) and names == (self.columns,)
         columns = self.columns if as_given else list(names)
         concrete = On(self.kernel, columns, self._bound_fill(table, names, weights))
-        inner = self.kernel.bind(concrete.inside(sample), weights)
+        with _naming(names, self.kernel):
+            inner = self.kernel.bind(concrete.inside(sample), weights)
         if isinstance(inner, On) and not isinstance(self.kernel, On):
             inner = inner.kernel  # which has named the columns that it got: they are named here
         concrete.kernel = inner
@@ -181,11 +183,15 @@ class On(Kernel):
         if X.is_sparse != Y.is_sparse:
             raise TypeError("X and Y must both be sparse if one of them is")
         if self.kernel.domain != "vectors":  # these have the same columns, and may be to be filled
-            self.kernel.check_pair(self.inside(X), self.inside(Y))
+            inside = self.inside(X), self.inside(Y)
+            with _naming(chosen_names(self.columns, _table(Y.data)), self.kernel):
+                self.kernel.check_pair(*inside)
 
     def check_training(self, X: Sample) -> None:
         bound = self.bind(X)
-        bound.kernel.check_training(bound.inside(X))
+        inside = bound.inside(X)
+        with _naming(chosen_names(bound.columns, _table(X.data)), bound.kernel):
+            bound.kernel.check_training(inside)
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
         self._fill_inside(self.kernel._fill, pair, out)
@@ -219,6 +225,17 @@ class On(Kernel):
 
 
 Kernel._on = On
+
+
+@contextmanager
+def _naming(names: Sequence[Name], kernel: Kernel) -> Iterator[None]:
+    """Let errors of kernels on objects, which know of no columns, say in which these are."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if kernel.domain != "objects":
+            raise
+        raise type(error)(f"{listed_columns(names)}: {error}") from error
 
 
 def _table(data: Any) -> Any:

@@ -98,6 +98,37 @@ class CountingKernel(Kernel):
         return np.asarray(left.multiply(right).sum(axis=1)).ravel()
 
 
+class CountedParts(CountingKernel):
+    """A kernel that counts parts which are named alike in every sample, each with a weight."""
+
+    def _parted(self, X: Sample) -> Sample:
+        """Return the sample of what the parts are counted in."""
+        raise NotImplementedError
+
+    def _count(self, rows: Any) -> Counted:
+        raise NotImplementedError
+
+    def _weights(self, keys: np.ndarray) -> np.ndarray | None:
+        """Return what the parts weigh; None if each weighs 1."""
+        return None
+
+    def _counted(self, X: Sample) -> Counted:
+        return self._parted(X).summary(("counted", self), self._count)
+
+    def _counts(self, X: Sample, Y: Sample) -> Sample:
+        """Return the counts in X of those parts that the whole of Y has."""
+        found, wanted = self._counted(X), self._counted(Y)
+        return self._parted(X).derive(("counts", self, wanted), lambda _: found.onto(wanted.keys))
+
+    def factors(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
+        left, right = self._counts(X, Y), self._counts(Y, Y)
+        weights = self._weights(self._counted(Y).keys)
+        if weights is None:
+            return left, right
+        weigh = lambda counts: with_values(counts, counts.data * weights[counts.indices])  # noqa: E731
+        return left.derive("weighed", weigh), right
+
+
 Rows = Callable[[], sp.csr_array]
 
 

@@ -6,13 +6,16 @@ from typing import Any
 
 from mercer._parameters import as_object
 from mercer.kernels.base import Kernel
-from mercer.kernels.cells import Categorical, Gower
+from mercer.kernels.cells import Categorical, Gower, Ordinal
 from mercer.kernels.custom import FromFunction, Precomputed
+from mercer.kernels.generative import Fisher
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
 from mercer.kernels.series import DTW, GlobalAlignment
-from mercer.kernels.smooth import Anova, Periodic, RationalQuadratic, Spline, Wavelet
+from mercer.kernels.sets import MeanEmbedding
+from mercer.kernels.smooth import Anova, Periodic, RationalQuadratic, Sobolev, Spline, Wavelet
 from mercer.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
 from mercer.kernels.substrings import Substring
 from mercer.kernels.text import Cosine, Words
@@ -44,10 +47,19 @@ NAMES: dict[str, type[Kernel]] = {
     "weighted_degree": WeightedDegree,
     "subsequence": Subsequence,
     "substring": Substring,
+    "weisfeiler_lehman": WeisfeilerLehman,
     "categorical": Categorical,
     "gower": Gower,
     "precomputed": Precomputed,
 }
+
+
+MADE_OF_MORE: tuple[Kernel, ...] = (  # examples of those that a name alone does not make
+    Sobolev(),  # of columns within [0, 1]
+    Ordinal(["low", "high"]),
+    MeanEmbedding(RBF()),
+    Fisher(model=None),
+)
 
 
 def as_kernel(kernel: Any) -> Kernel:

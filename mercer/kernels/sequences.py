@@ -89,17 +89,35 @@ def _codes(row: Any, i: int) -> np.ndarray:
 
 
 def _token(token: Any, i: int) -> int:
+    try:
+        return token_code(token)
+    except OverflowError:
+        raise ValueError(f"{ACCEPTED}, of at most 64 bits; row {i} has {token}") from None
+    except TypeError:
+        kind = type(token).__name__
+        raise TypeError(f"{ACCEPTED}; row {i} has {token!r}, of type {kind}") from None
+
+
+def token_code(token: Any) -> int:
+    """Return an integer itself, the code point of a letter, or a hash of a longer text."""
     if isinstance(token, Integral):
-        number = int(token)
-        if not -(2**63) <= number < 2**63:
-            raise ValueError(f"{ACCEPTED}, of at most 64 bits; row {i} has {number}")
-        return number
+        if not -(2**63) <= int(token) < 2**63:
+            raise OverflowError(f"an integer of more than 64 bits: {token}")
+        return int(token)
     if not isinstance(token, str):
-        raise TypeError(f"{ACCEPTED}; row {i} has {token!r}, of type {type(token).__name__}")
+        raise TypeError(f"neither a text nor an integer: {token!r}")
     if len(token) == 1:
         return ord(token)
     digest = blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def mixed(keys: np.ndarray) -> np.ndarray:
+    """Return numbers whose every bit depends on all bits of those given (SplitMix64)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 class StringKernel(Kernel):

@@ -284,15 +284,18 @@ class GlobalAlignment(SeriesKernel):
         return values
 
     def _log_diagonal(self, X: Sample) -> np.ndarray:
-        """Return log k(x, x), computed once for the whole sample."""
-        return X.summary(("log diagonal", self), lambda _: self._log_squares(X.root))[X.index]
+        """Return log k(x, x), computed once for each series of the whole sample.
 
-    def _log_squares(self, X: Sample) -> np.ndarray:
-        found, one = np.empty(len(X)), np.empty((1, 1))
-        for i, x in enumerate(_series(X).data):
-            self._fill_pairs([x], [x], one, False)
-            found[i] = one[0, 0]
-        return found
+        Tiles side by side each compute what they need: they would wait for the whole otherwise.
+        """
+        known = X.summary(("log diagonal", self), lambda _: np.full(len(X.root), np.nan))
+        rows = np.arange(len(X.root))[X.index]
+        one, series = np.empty((1, 1)), _series(X).data
+        for place, row in enumerate(rows):
+            if np.isnan(known[row]):
+                self._fill_pairs([series[place]], [series[place]], one, False)
+                known[row] = one[0, 0]
+        return known[rows]
 
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
         logs = np.empty(out.shape)  # differences of numbers that may be thousands

@@ -135,9 +135,22 @@ def _as_bags(data: Any) -> Bags:
 
 
 def _one_bag(item: Any, place: int) -> np.ndarray:
-    if sp.issparse(item) or np.ndim(item) != 2:
-        got = "a sparse matrix" if sp.issparse(item) else f"{np.ndim(item)} dimensions"
+    dimensions = _dimensions(item)
+    if dimensions != 2:
+        got = {-1: "a sparse matrix", -2: "vectors of different lengths"}.get(
+            dimensions, f"{dimensions} dimensions"
+        )
         raise ValueError(
             f"bag {place} must be a table of vectors, of shape (vectors, columns); got {got}"
         )
     return np.asarray(as_table(item, f"bag {place}", "MeanEmbedding"), dtype=np.float64)
+
+
+def _dimensions(item: Any) -> int:
+    """Return the number of dimensions; −1 of a sparse matrix, −2 of what is no array."""
+    if sp.issparse(item):
+        return -1
+    try:
+        return np.ndim(item)
+    except ValueError:  # NumPy's word for lists of different lengths
+        return -2

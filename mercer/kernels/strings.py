@@ -12,37 +12,20 @@ import numpy as np
 
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels import _string_loops as loops
-from mercer.kernels.counting import Counted, CountingKernel, with_values
+from mercer.kernels.counting import Counted, CountedParts
 from mercer.kernels.sample import Pair, Sample
-from mercer.kernels.sequences import Sequences, StringKernel, fitting, strings
+from mercer.kernels.sequences import Sequences, StringKernel, fitting, mixed, strings
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _LOW_BITS = np.uint64(0xFF)
 _SALT = np.uint64(0xD1B54A32D192ED03)  # tells small letters (0, 1, …) from places in a piece
 
 
-class _Pieces(CountingKernel, StringKernel):
+class _Pieces(CountedParts, StringKernel):
     """A kernel that is a product of counts of pieces: sparse rows, counted once for each sample."""
 
-    def _count(self, rows: Sequences) -> Counted:
-        raise NotImplementedError
-
-    def _weights(self, keys: np.ndarray) -> np.ndarray | None:
-        """Return what the pieces weigh; None if each weighs 1."""
-        return None
-
-    def _counts(self, X: Sample, Y: Sample) -> Sample:
-        """Return the counts of the strings X of those pieces that the whole of Y has."""
-        found, wanted = (strings(s).summary(("counted", self), self._count) for s in (X, Y))
-        return strings(X).derive(("counts", self, wanted), lambda _: found.onto(wanted.keys))
-
-    def factors(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
-        left, right = self._counts(X, Y), self._counts(Y, Y)
-        weights = self._weights(strings(Y).summary(("counted", self), self._count).keys)
-        if weights is None:
-            return left, right
-        weigh = lambda counts: with_values(counts, counts.data * weights[counts.indices])  # noqa: E731
-        return left.derive("weighed", weigh), right
+    def _parted(self, X: Sample) -> Sample:
+        return strings(X)
 
 
 class Spectrum(_Pieces):
@@ -283,20 +266,12 @@ def piece_keys(codes: np.ndarray, position: np.ndarray, offsets: Iterable[int]) 
 
     Two of ten million pieces get the same number with a probability below 10⁻⁵.
     """
-    letters = _mixed(codes.view(np.uint64) ^ _SALT)
+    letters = mixed(codes.view(np.uint64) ^ _SALT)
     keys = np.zeros(len(position), dtype=np.uint64)
     for offset in offsets:
-        keys = _mixed(keys ^ np.uint64(offset))
-        keys = _mixed(keys ^ letters[position + offset])
+        keys = mixed(keys ^ np.uint64(offset))
+        keys = mixed(keys ^ letters[position + offset])
     return keys
-
-
-def _mixed(keys: np.ndarray) -> np.ndarray:
-    """Return numbers whose every bit depends on all bits of those given (SplitMix64)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
 
 
 def _used_codes(rows: Sequences) -> np.ndarray:

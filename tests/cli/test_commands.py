@@ -12,7 +12,9 @@ import pytest
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
+from mercer import kernels  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
+from mercer.kernels.names import NAMES  # noqa: E402
 
 
 # ---------------------------------------------------------------- predict
@@ -106,6 +108,16 @@ def test_kernels_are_listed(mercer):
     assert {k["definiteness"] for k in listed if k["name"] == "sigmoid"} == {
         "not positive semidefinite"
     }
+
+
+def test_every_kernel_is_listed(mercer):
+    listed = json.loads(mercer("kernels", "--json").out)["kernels"]
+    named = {name for kernel in listed for name in kernel["name"].split(", ")}
+    nodes = {"Sum", "Product", "Power", "Exp", "Normalized", "Constant", "On"}
+    own = {"Kernel", "VectorKernel", "FromFunction", "FromFeatureMap", "PowerSeries", "RankOne"}
+    for name in set(kernels.__all__) - nodes - own - {"as_kernel", "dtw_distance"}:
+        known = {key for key, kind in NAMES.items() if kind is getattr(kernels, name)}
+        assert (known | {f"({name})"}) & named, name
 
 
 def test_a_kernel_that_is_none(mercer, table):

@@ -23,7 +23,17 @@ from mercer import (
     tune,
 )
 from mercer.gram.storages import weighted_sums
-from mercer.kernels import RBF, Categorical, FromFunction, Gower, Laplacian, Linear, On
+from mercer.kernels import (
+    RBF,
+    Categorical,
+    FromFunction,
+    Gower,
+    Laplacian,
+    Linear,
+    On,
+    Spectrum,
+    Words,
+)
 from mercer.kernels.rounding import sum_error
 from mercer.kernels.sample import Sample
 from mercer.kernels.shared import SharedStatistics
@@ -354,6 +364,16 @@ def _rng() -> np.random.Generator:
 
 
 # ---------------------------------------------------------------- bad input
+@pytest.mark.parametrize("kernel", [Words(), Spectrum(2), 0.5 * Words() + 1.0], ids=repr)
+def test_a_column_of_numbers_where_texts_are_wanted_is_named(kernel):
+    X = people()
+    with pytest.raises(TypeError, match=r"column 'age': .* takes .*texts.*row 0 is"):
+        SVC(kernel.on("age")).fit(X, targets(X))
+    model = SVC(kernel.on("job")).fit(X, targets(X))
+    with pytest.raises(TypeError, match=r"column 'job': .* takes .*texts.*row 0 is"):
+        model.predict(X.assign(job=1.5))
+
+
 def test_a_missing_column_is_named():
     X = people()
     model = SVC(MIXED).fit(X, targets(X))

@@ -33,6 +33,7 @@ from mercer.kernels import (
     Substring,
     Wavelet,
     WeightedDegree,
+    WeisfeilerLehman,
     Words,
 )
 from mercer.kernels.names import NAMES
@@ -64,6 +65,7 @@ WANTED = {
     "weighted_degree": WeightedDegree(),
     "subsequence": Subsequence(),
     "substring": Substring(),
+    "weisfeiler_lehman": WeisfeilerLehman(),
     "categorical": Categorical(),
     "gower": Gower(),
     "precomputed": Precomputed(),
@@ -89,6 +91,7 @@ def test_a_function_becomes_a_kernel():
 
 
 SERIES = ("dtw", "global_alignment")
+GRAPHS = [[(i, (i + 1) % n) for i in range(n)] for n in range(3, 15)]
 TEXTS = [word + " and more" for word in WORDS + WORDS[:5]]
 
 
@@ -96,7 +99,7 @@ TEXTS = [word + " and more" for word in WORDS + WORDS[:5]]
 @pytest.mark.filterwarnings("ignore:KernelPCA.*(Sigmoid|DTW):UserWarning")
 def test_names_are_accepted_wherever_a_kernel_is(name):
     numbers = as_kernel(name).domain == "vectors" or name in SERIES
-    X = abs(table(12, 2)) if numbers else TEXTS
+    X = abs(table(12, 2)) if numbers else GRAPHS if name == "weisfeiler_lehman" else TEXTS
     gram(name, X)
     KernelPCA(kernel=name, n_components=1).fit(X)
     if as_kernel(name).definiteness == "psd":

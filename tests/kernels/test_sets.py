@@ -85,6 +85,7 @@ def test_machines_tell_distributions_apart(tmp_path):
 
 
 REFUSED = {
+    "ragged": ([[[1.0, 2.0], [3.0]]], "bag 0 must be a table of.*got vectors of different lengths"),
     "vectors": ([[1.0, 2.0], [3.0, 4.0]], "bag 0 must be a table of vectors.*got 1 dimensions"),
     "empty": ([BAGS[0], np.empty((0, 2))], "bag 1 must be a finite table"),
     "NaN": ([BAGS[0], [[1.0, np.nan]]], "bag 1 must be a finite table"),
