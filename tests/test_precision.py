@@ -24,7 +24,7 @@ from mercer import (
     KernelRidge,
     OneClassSVM,
 )
-from mercer.gram.storages import weighted_sums
+from mercer.gram.sums import weighted_sums
 from mercer.kernels import RBF, Exponential, Laplacian
 from mercer.kernels.base import PSD
 from mercer.kernels.rounding import sum_error

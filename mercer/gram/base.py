@@ -161,13 +161,8 @@ class Gram(LinearOperator):
             out += weights[part] @ self._block(rows[part], columns).astype(np.float64, copy=False)
         return out
 
-    def bounded_sums(
-        self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """Return what `combine` returns, from values of this precision, and how far it may be off.
-
-        The bound is inf where nothing is known.
-        """
+    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> tuple[np.ndarray, float]:
+        """Return what `combine` returns and how far it may be off; inf if that is not known."""
         return self.combine(rows, weights, columns), np.inf
 
     def in_double(self) -> Gram:
@@ -210,8 +205,7 @@ def _by_parts(product: Callable[[Any], Any], X: Any) -> Any:
     """Return a real matrix times a vector or columns, which may be complex."""
     if not np.iscomplexobj(X):
         return product(X)
-    X = np.asarray(X)
-    return product(X.real) + 1j * product(X.imag)
+    return product(np.real(X)) + 1j * product(np.imag(X))
 
 
 def fresh_array(K: Gram, memory: int | float | str | None = None) -> np.ndarray:

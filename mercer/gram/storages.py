@@ -11,15 +11,14 @@ from mercer._array import allocate, ranges, run_tiles
 from mercer._scratch import scratch
 from mercer._threads import ForkLock
 from mercer.gram.base import ALL, Gram
-from mercer.gram.combine import add_products, combine_rows, gather, gather_into
+from mercer.gram.combine import combine_rows, gather, gather_into
+from mercer.gram.sums import TileSums, compute, sums_of, weighted_sums
 from mercer.kernels import Kernel
-from mercer.kernels.counting import sums_of_counts
 from mercer.kernels.rounding import largest_sum_error
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import (
     TILE,
     Tile,
-    block_differences,
     count_workers,
     each_tile,
     fill_tiles,
@@ -59,9 +58,7 @@ class DenseGram(Gram):
     def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return combine_rows(self._K, rows, weights, columns)
 
-    def bounded_sums(
-        self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray
-    ) -> tuple[np.ndarray, float]:
+    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> tuple[np.ndarray, float]:
         return self.combine(rows, weights, columns), self._source.error(rows, weights, columns)
 
     def in_double(self) -> Gram:
@@ -114,11 +111,9 @@ class BlockedGram(Gram):
         Y = self.Y[columns]
         same = self.symmetric and np.array_equal(rows, columns)
         X = Y if same else self.X[rows]
-        return _sums(self.kernel, Y, X, weights[:, None], self.dtype)[:, 0]
+        return sums_of(self.kernel, Y, X, weights[:, None], self.dtype)[:, 0]
 
-    def bounded_sums(
-        self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray
-    ) -> tuple[np.ndarray, float]:
+    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> tuple[np.ndarray, float]:
         error = self.error(rows, weights, columns)
         if np.isinf(error):  # whoever cannot use it need not wait for it
             return np.full(len(columns), np.nan), error
@@ -136,12 +131,12 @@ class BlockedGram(Gram):
         return BlockedGram(self.kernel, self.X, self.Y, np.float64)
 
     def _matmat(self, V: np.ndarray) -> np.ndarray:
-        return _sums(self.kernel, self.X, self.Y, V, self.dtype).astype(self.dtype, copy=False)
+        return sums_of(self.kernel, self.X, self.Y, V, self.dtype).astype(self.dtype, copy=False)
 
     def _rmatmat(self, V: np.ndarray) -> np.ndarray:
         if not self.kernel.symmetric:  # k(y, x) is another matrix
             return super()._rmatmat(V)
-        return _sums(self.kernel, self.Y, self.X, V, self.dtype).astype(self.dtype, copy=False)
+        return sums_of(self.kernel, self.Y, self.X, V, self.dtype).astype(self.dtype, copy=False)
 
     @property
     def nbytes(self) -> int:
@@ -315,7 +310,7 @@ class TriangleGram(Gram):
 
     def _matmat(self, V: np.ndarray) -> np.ndarray:
         V = np.ascontiguousarray(V, dtype=self.dtype)
-        sums = _Sums(self.shape[0], V, self._workers, mirror=True)
+        sums = TileSums(self.shape[0], V, self._workers, mirror=True)
 
         def use(tile: Tile, worker: int) -> None:
             sums.add(tile, self._tile(tile), worker)
@@ -345,69 +340,3 @@ class TriangleGram(Gram):
 
 def _view(sample: Sample, index: Any) -> Sample:
     return sample if isinstance(index, slice) and index == ALL else sample[index]
-
-
-def compute(
-    kernel: Kernel, X: Sample, Y: Sample, dtype: Any, memory: int | float | str | None = None
-) -> np.ndarray:
-    """Return k(X, Y) as a fresh array within the budget."""
-    out = allocate((len(X), len(Y)), dtype, memory)
-    fill_tiles(kernel, X, Y, out)
-    return out
-
-
-def _sums(kernel: Kernel, X: Sample, Y: Sample, V: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return k(X, Y) V, added up in float64; of a symmetric matrix a tile serves its mirror too."""
-    direct = block_differences(kernel, X, Y, dtype)
-    if direct is not None:
-        return direct.sums(V)
-    V = np.ascontiguousarray(V, dtype=dtype)
-    mirror = X is Y and kernel.symmetric
-    sums = _Sums(len(X), V, count_workers(kernel, X, Y), mirror)
-    each_tile(kernel, X, Y, dtype, sums.add, mirror)
-    return sums.total()
-
-
-def weighted_sums(
-    kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray, dtype: Any
-) -> np.ndarray:
-    """Return k(X, Y) @ weights of values in a precision, multiplied and added up in float64.
-
-    In float32 a sum of many values of one sign is off by much more than the values are.
-    """
-    kernel.check_pair(X, Y)
-    counted = sums_of_counts(kernel, X, Y, weights)
-    if counted is not None:
-        return counted
-    direct = block_differences(kernel, X, Y, np.dtype(dtype))
-    if direct is not None:
-        return direct.sums(weights)
-    sums = np.zeros((count_workers(kernel, X, Y), len(X), weights.shape[1]))
-    columns_of = np.ascontiguousarray(weights.T, dtype=np.float64)
-
-    def use(tile: Tile, values: np.ndarray, worker: int) -> None:
-        rows, columns = tile
-        add_products(values, columns_of[:, columns], sums[worker, rows])
-
-    each_tile(kernel, X, Y, np.dtype(dtype), use, mirror=False)
-    return sums.sum(axis=0)
-
-
-class _Sums:
-    """K V from the tiles of K; of a symmetric matrix a tile serves its mirror too.
-
-    Tiles of one worker add up in its own float64 sum: no race, and no loss over many tiles.
-    """
-
-    def __init__(self, n: int, V: np.ndarray, workers: int, mirror: bool):
-        self._V, self._mirror = V, mirror
-        self._sums = np.zeros((workers, n, V.shape[1]))
-
-    def add(self, tile: Tile, values: np.ndarray, worker: int) -> None:
-        rows, columns = tile
-        self._sums[worker, rows] += values @ self._V[columns]
-        if self._mirror and columns.start > rows.start:
-            self._sums[worker, columns] += values.T @ self._V[rows]
-
-    def total(self) -> np.ndarray:
-        return self._sums.sum(axis=0)

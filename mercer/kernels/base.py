@@ -23,9 +23,8 @@ PSD, INDEFINITE, UNKNOWN = "psd", "indefinite", "unknown"
 class Kernel(ParameterValue):
     """A function k(x, y) with parameters, an algebra and a known definiteness.
 
-    Kernels are used as values: ``k(X)``, ``k(X, Y)``, ``2.0 * k1 + k2 * k3``, ``k ** 2``. A new
-    kernel on vectors derives from `VectorKernel`; a kernel on other objects implements
-    ``_fill(pair, out)`` and ``_diagonal(sample)``.
+    Kernels are values: ``k(X)``, ``k(X, Y)``, ``2.0 * k1 + k2 * k3``, ``k ** 2``. A new one on vectors
+    derives from `VectorKernel`, on other objects it has ``_fill(pair, out)``, ``_diagonal(sample)``.
     """
 
     _on: ClassVar[type[Any]]  # `On` derives from this class, and is set where it is defined
@@ -161,12 +160,10 @@ class Kernel(ParameterValue):
         out *= self._inverse_lengths(pair.Y)[None, :]
 
     def _diagonal_normalized(self, X: Sample) -> np.ndarray:
-        """Return k(x, x) / k(x, x): 1, or 0 where k(x, x) = 0."""
         return (self._inverse_lengths(X) > 0).astype(np.float64)
 
     def _inverse_lengths(self, X: Sample) -> np.ndarray:
-        # an inner product is 0 for rows of zeros alone
-        products = self.domain == "vectors" and "inner" in self._uses()
+        products = self.domain == "vectors" and "inner" in self._uses()  # 0 for rows of zeros alone
         return inverse_lengths(self._cached_diagonal(X), X.data if products else None)
 
     def _cached_diagonal(self, X: Sample) -> np.ndarray:
@@ -379,9 +376,8 @@ class Exp(Unary):
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
         # exp(k(x,y) − ½k(x,x) − ½k(y,y)) does not overflow where exp(k) does
         self.kernel._fill(pair, out)
-        out -= 0.5 * self.kernel._cached_diagonal(pair.X)[:, None]
-        out -= 0.5 * self.kernel._cached_diagonal(pair.Y)[None, :]
-        np.exp(out, out=out)
+        left, right = (0.5 * self.kernel._cached_diagonal(rows) for rows in (pair.X, pair.Y))
+        np.exp(out - left[:, None] - right, out=out)
 
     def _diagonal_normalized(self, X: Sample) -> np.ndarray:
         return np.ones(len(X))  # exp(k) is never 0, though it may underflow or overflow

@@ -16,7 +16,7 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Shape
 from mercer.gram import Gram, gram
-from mercer.gram.storages import weighted_sums
+from mercer.gram.sums import weighted_sums
 from mercer.kernels import Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.rounding import sum_error

@@ -14,7 +14,6 @@ from mercer._estimator import class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Maybe, Sparse
-from mercer.certify import manifold_gap
 from mercer.gram import Gram, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
@@ -26,6 +25,7 @@ from mercer.result import Status
 from mercer.solvers import MarginSolution, solve_margin
 from mercer.solvers.box import solve_without_offset
 from mercer.solvers.laplacian import Manifold
+from mercer.solvers.manifold_gap import manifold_gap
 
 ROUGH = 0.1  # of the tolerance: how exactly the kernel is deformed; the gap feels its square
 GOAL = 0.01  # of the tolerance: how exactly the coefficients of all rows follow

@@ -16,10 +16,10 @@ from scipy.sparse.linalg import cg
 
 from mercer._compiled import compiled
 from mercer._limits import Limits
-from mercer.certify import manifold_gap
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
 from mercer.result import Status
+from mercer.solvers.manifold_gap import manifold_gap
 from mercer.solvers.margin import MarginSolution
 from mercer.solvers.smo import SmoState
 

@@ -22,7 +22,7 @@ from mercer import (
     gram,
     tune,
 )
-from mercer.gram.storages import weighted_sums
+from mercer.gram.sums import weighted_sums
 from mercer.kernels import (
     RBF,
     Categorical,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import SVC
-from mercer.gram.storages import weighted_sums
+from mercer.gram.sums import weighted_sums
 from mercer.kernels import RBF, Mismatch, Spectrum, Substring, WeightedDegree, Words
 from mercer.kernels.counting import Counted, places, sparse_factors, sums_of_counts
 from mercer.kernels.substrings import Automaton
