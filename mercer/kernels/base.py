@@ -23,8 +23,8 @@ PSD, INDEFINITE, UNKNOWN = "psd", "indefinite", "unknown"
 class Kernel(ParameterValue):
     """A function k(x, y) with parameters, an algebra and a known definiteness.
 
-    Kernels are values: ``k(X)``, ``k(X, Y)``, ``2.0 * k1 + k2 * k3``, ``k ** 2``. A new one on vectors
-    derives from `VectorKernel`, on other objects it has ``_fill(pair, out)``, ``_diagonal(sample)``.
+    Kernels are values: ``k(X)``, ``k(X, Y)``, ``2.0 * k1 + k2 * k3``, ``k ** 2``. A new one on
+    vectors derives from `VectorKernel`, on objects it has ``_fill(pair, out)``, ``_diagonal(X)``.
     """
 
     _on: ClassVar[type[Any]]  # `On` derives from this class, and is set where it is defined
