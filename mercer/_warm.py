@@ -122,7 +122,7 @@ TASKS: dict[str, Callable[[], object]] = {
     "kernel values": _kernel_values,
     "Newton steps": _newton_steps,
     "support vector machines": _pairwise_steps,
-    "their probabilities": lambda: SVC(probability=True).fit(*_classes(700)),
+    "their probabilities": lambda: [SVC(probability=True).fit(*_classes(n)) for n in (60, 700)],
     "support vector regression": lambda: SVR().fit(*_rows()),
     "searches": lambda: tune("svc", *_classes(), cv=2, progress=False),
     "kernel ridge regression": lambda: tune("ridge", *_rows(), cv=2, progress=False),

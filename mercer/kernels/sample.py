@@ -159,13 +159,13 @@ def row_sizes(data: Any) -> np.ndarray:
 
 
 def unit_rows(data: Any) -> Any:
-    """Return x / ‖x‖ for each row, of any size; rows of zeros stay."""
+    """Return x / ‖x‖ for each row, of any size, in float64; rows of zeros stay."""
     sizes = row_sizes(data)
     sizes[sizes == 0] = 1.0
     rows = _divided(data.astype(np.float64), sizes)  # first: squares of tiny entries would vanish
     lengths = np.sqrt(squared_norms(rows))
     lengths[lengths == 0] = 1.0
-    return _divided(rows, lengths).astype(data.dtype, copy=False)
+    return _divided(rows, lengths)
 
 
 def _divided(rows: Any, by: np.ndarray) -> Any:

@@ -161,14 +161,14 @@ def _take_step(i, j, free, beta, lo, hi):
     return step
 
 
-@compiled_part()
+@compiled()
 def _gather(source, index, i, row):
     chosen = source[index[i]]
     for k in range(len(index)):
         row[k] = chosen[index[k]]
 
 
-@compiled_part()
+@compiled()
 def _compute(source, index, i, row):
     """Compute a row run by run: the points of a class lie side by side."""
     start = 0

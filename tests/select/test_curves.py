@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.model_selection import GroupKFold, KFold
 
 from mercer import SVC, KernelRidge
-from mercer.kernels import RBF
+from mercer.kernels import RBF, Matern
 from mercer.kernels.sample import Pair
 from mercer.select import cross_validate, learning_curve, validation_curve
 from tests.cases import table
@@ -103,7 +103,7 @@ def test_learning_curve(estimator, sizes):
 
 
 def test_learning_curve_reads_one_gram_matrix(computed):
-    learning_curve(KernelRidge(RBF(0.5), lam=0.1), X, NUMBERS, cv=3)
+    learning_curve(KernelRidge(Matern(0.5), lam=0.1), X, NUMBERS, cv=3)
     assert computed == [(60, 60)]
 
 

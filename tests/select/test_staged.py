@@ -320,7 +320,7 @@ def test_python_takes_what_the_command_takes(classes, name):
     task = "classify" if classes else "regress"
     given = TableProblem(rows, y, "y", task, np.arange(len(y)))
     size = Size((180, 220), 1000)
-    effort = Effort(120, {"square": size, "cube": size}, landmarks=10, values=1e9)
+    effort = Effort(120, {"square": size, "cube": size}, landmarks=10, values=1e9, steps=1e9)
     learner = learn.Learner(
         given, kernel=RBF(), effort=effort, limits=Limits(), seed=2, screen=Screen(quiet=True)
     )
