@@ -127,7 +127,11 @@ class TermsDisplay(Display):
 
     Examples
     --------
+    >>> from mercer import SVC
+    >>> from mercer.kernels import Words
     >>> from mercer.plot import TermsDisplay
+    >>> texts = ["good film", "a bad film", "very good", "bad and long"] * 10
+    >>> model = SVC(Words(), probability=True).fit(texts, ["like", "dislike"] * 20)
     >>> display = TermsDisplay.from_estimator(model, texts)  # doctest: +SKIP
     """
 

@@ -77,7 +77,7 @@ def legend(display):
 # ---------------------------------------------------------------- all of them
 def test_all_displays_are_named():
     assert {d.__name__ for d in DISPLAYS} == {n for n in plot.__all__ if n.endswith("Display")}
-    assert len(DISPLAYS) == 12
+    assert len(DISPLAYS) == 14
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
