@@ -69,10 +69,9 @@ class Differences(NamedTuple):
     @classmethod
     def none(cls, dtype: np.dtype) -> Differences:
         """Return those of no rows, of the same type."""
-        nothing, flat = fixed(np.empty((0, 0), dtype)), fixed(np.empty(0, dtype))
-        return cls(
-            nothing, nothing, True, False, dtype.type(0), False, nothing, nothing, flat, flat
-        )
+        nothing, fine = fixed(np.empty((0, 0), dtype)), fixed(np.empty((0, 0)))
+        flat = fixed(np.empty(0, dtype))
+        return cls(nothing, nothing, True, False, dtype.type(0), False, fine, fine, flat, flat)
 
     @property
     def suits_blocks(self) -> bool:
