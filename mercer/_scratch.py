@@ -5,16 +5,16 @@ The first touch of fresh memory costs more than the arithmetic that fills it (a 
 
 A block has one owner at a time: it is free, or a lease owns it. Every array made of the block
 refers to its lease, whatever else refers to the array (views, frames, other threads). When the
-lease is destroyed, a weak reference puts the block on a list, from which the next who asks for
-memory makes it free. Nothing counts references, and there is no lock that a fork could leave
-closed: who takes a block out of the dictionary has it. No Python code runs when a lease is
-destroyed: a Ctrl-C in the middle of it would be lost.
+lease is destroyed, the weak reference to it dies, and the next who asks for memory makes the block
+free. Nothing counts references, and there is no lock that a fork could leave closed: who takes a
+block out of a dictionary has it. No Python code runs when a lease is destroyed: a Ctrl-C in the
+middle of it would be lost. And a Ctrl-C anywhere here loses at most a block to the allocator: what
+is leased and what is free can be read from the dictionaries at any moment.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import Any
 from weakref import ref
 
@@ -40,20 +40,19 @@ class _Lease:
 
 
 class _Return(ref):
-    """Keeps the block of a lease that is gone."""
+    """A weak reference to a lease that keeps its block."""
 
     __slots__ = ("block",)
     block: _Memory
 
 
 _free: dict[int, _Memory] = {}  # blocks that nobody uses by their identity, the oldest first
-_leased: dict[int, _Return] = {}  # a weak reference is heard only while something refers to it
-_returned: deque[_Return] = deque()  # of leases that are gone since somebody looked
+_leased: dict[int, _Return] = {}  # and those that somebody uses, or used when last looked at
 
 
 def _lease(block: _Memory) -> _Lease:
     lease = _Lease(block)
-    back = _Return(lease, _returned.append)
+    back = _Return(lease)
     back.block = block
     _leased[id(back)] = back
     return lease
@@ -61,13 +60,9 @@ def _lease(block: _Memory) -> _Lease:
 
 def settle() -> None:
     """Make the blocks of leases that are gone free, and let go of what is too much."""
-    while _returned:
-        try:
-            back = _returned.popleft()
-        except IndexError:  # another thread was quicker
-            return
-        _give_back(back.block)
-        _leased.pop(id(back), None)
+    for key, back in list(_leased.items()):
+        if back() is None and _leased.pop(key, None) is not None:  # else another thread was quicker
+            _give_back(back.block)
 
 
 def _give_back(block: _Memory, free: dict[int, _Memory] = _free, most: int = MOST) -> None:

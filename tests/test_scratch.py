@@ -201,4 +201,38 @@ def test_much_that_is_given_back_is_let_go_when_free_memory_is_asked_for(monkeyp
     del arrays
     _scratch.settle()
     assert sum(block.nbytes for block in _scratch._free.values()) <= 2_000_000
-    assert not _scratch._returned
+    assert not [back for back in _scratch._leased.values() if back() is None]
+
+
+def interrupted_at(moment):
+    """Ask for memory, give it back and ask again, with a Ctrl-C at a line of this module."""
+    lines = iter(range(moment, -1, -1))
+
+    def trace(frame, event, arg):
+        if frame.f_globals is not vars(_scratch):
+            return None
+        if event == "line" and next(lines, 1) == 0:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for _ in range(2):
+            scratch((200, 300), np.float64)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_a_ctrl_c_at_any_line_loses_no_memory():
+    _scratch.settle()
+    leased, moment = len(_scratch._leased), 0
+    while interrupted_at(moment):
+        moment += 1
+        gc.collect()
+        _scratch.settle()
+        assert len(_scratch._leased) == leased
+    assert moment > 20
