@@ -199,20 +199,22 @@ def ranges(n: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
-_POOL = "mercer-tiles"
+POOL = "mercer-tiles"
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix=_POOL)
+def pool() -> ThreadPoolExecutor:
+    """Return the threads of this process: what they have taken of memory is used again."""
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix=POOL)
 
 
-def _in_pool() -> bool:
-    return current_thread().name.startswith(_POOL)
+def in_pool() -> bool:
+    """Whether this thread is one of several that work side by side."""
+    return current_thread().name.startswith(POOL)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=pool.cache_clear)
 
 
 def n_threads() -> int:
@@ -243,11 +245,11 @@ def run_tiles(
             work(tile, worker)
 
     with one_blas_thread():
-        if workers <= 1 or _in_pool():  # a thread of the pool must not wait for its own pool
+        if workers <= 1 or in_pool():  # a thread of the pool must not wait for its own pool
             for worker in range(workers):
                 loop(worker)
             return
-        futures = [_pool().submit(loop, worker) for worker in range(workers)]
+        futures = [pool().submit(loop, worker) for worker in range(workers)]
         try:
             for future in futures:
                 future.result()

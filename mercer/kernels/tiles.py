@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import n_threads, ranges, run_tiles
+from mercer._array import in_pool, n_threads, ranges, run_tiles
 from mercer._scratch import scratch
 from mercer.kernels.direct import Differences
 from mercer.kernels.sample import Pair, Sample
@@ -83,9 +83,13 @@ def each_tile(
 
 
 def count_workers(kernel: Any, X: Sample, Y: Sample) -> int:
-    """Return the number of threads for a block: one if it is small or runs Python code."""
+    """Return the number of threads for a block.
+
+    One if it is small or runs Python code, or if this thread is one of several already: the tiles,
+    and with them the last bits, then do not depend on the number of cores.
+    """
     work = len(X) * len(Y) * work_per_value(X, kernel)
-    return n_threads() if work > SERIAL and kernel.releases_gil else 1
+    return n_threads() if work > SERIAL and kernel.releases_gil and not in_pool() else 1
 
 
 def work_per_value(X: Sample, kernel: Any) -> int:

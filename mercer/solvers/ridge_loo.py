@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -56,9 +56,11 @@ class LooSolution(Solution):
     """y − f(x) of each row by the fit without it, for that λ, shape (n, t)."""
 
 
-def search_lam(
-    errors: Callable[[np.ndarray], LooErrors], top: float, *, lowest: float
-) -> LooErrors:
+Errors = TypeVar("Errors", bound=Any)
+"""Errors of λ: with ``lams``, ``best`` and ``merged``."""
+
+
+def search_lam(errors: Callable[[np.ndarray], Errors], top: float, *, lowest: float) -> Errors:
     """Try a grid of λ, and go on beyond a border at which the best one lies.
 
     Parameters
@@ -80,7 +82,7 @@ def search_lam(
         found = found.merged(errors(more))
 
 
-def _beyond(found: LooErrors, ratio: float) -> np.ndarray:
+def _beyond(found: Any, ratio: float) -> np.ndarray:
     """Return the next λ beyond the border at which the best one lies; none if it lies inside."""
     if found.best == found.lams[0]:
         return found.best / ratio ** np.arange(N_MORE, 0, -1)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from mercer import KernelRidge, KernelRidgeClassifier, KernelSearchCV
 from mercer.kernels import RBF, Laplacian, Linear, Polynomial
-from mercer.solvers import ridge_landmarks
+from mercer.solvers import restriction, ridge_falkon, span
+from mercer.solvers.ridge_folds import FOLDS, fold_numbers
+from mercer.solvers.ridge_route import choose_route
 
 
 def problem(n=300, d=3, targets=None, seed=0):
@@ -70,7 +72,8 @@ def test_blocks_change_nothing(monkeypatch):
     X, y = problem(300, targets=2)
     model = KernelRidge(RBF(gamma=0.3), landmarks=40, random_state=0)
     whole = model.fit(X, y).predict(X)
-    monkeypatch.setattr(ridge_landmarks, "BLOCK_VALUES", 40 * 7)
+    monkeypatch.setattr(span, "BLOCK_VALUES", 40 * 7)
+    monkeypatch.setattr(span, "WORK", 1.0)
     np.testing.assert_allclose(model.fit(X, y).predict(X), whole, rtol=1e-9)
 
 
@@ -139,10 +142,167 @@ def test_the_seed_repeats_the_draw():
 
 def test_what_cannot_be_had_is_said():
     X, y = problem(100)
-    with pytest.raises(ValueError, match="landmarks need a number as lam"):
-        KernelRidge(lam="loo", landmarks=20).fit(X, y)
     with pytest.raises(AttributeError, match="no leave-one-out error with landmarks"):
         _ = KernelRidge(landmarks=20).fit(X, y).loo_error_
+    with pytest.raises(AttributeError, match="only where landmarks met several lam"):
+        _ = KernelRidge(landmarks=20).fit(X, y).cv_error_
+    with pytest.raises(ValueError, match="route='exact' has no landmarks; got landmarks=20"):
+        KernelRidge(landmarks=20, route="exact").fit(X, y)
+    with pytest.raises(ValueError, match="conjugate gradients over landmarks need lam > 0"):
+        KernelRidge(landmarks=20, route="cg", lam=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="landmarks must lie in"):
+        KernelRidge(landmarks=[3, 100]).fit(X, y)
+
+
+# ---------------------------------------------------------------- several λ, in one pass
+def left_out_errors(kernel, X, Z, Y, weight, lam, folds):
+    """Fit by the plain system without each fold; return the mean squared error of its rows."""
+    squares = 0.0
+    for fold in range(FOLDS):
+        own = folds == fold
+        for y in Y.T:
+            rest = (X[~own], Z, y[~own], weight[~own])
+            beta, b = normal_equations(kernel, *rest, lam)
+            off = y[own] - kernel(X[own], Z) @ beta - b
+            squares += weight[own] @ off**2
+    return squares / (weight.sum() * Y.shape[1])
+
+
+@pytest.mark.parametrize(("m", "targets"), [(12, 1), (12, 2), (320, 1)])
+def test_folds_of_all_penalties_come_from_one_pass(m, targets):
+    X, Y = problem(400, targets=targets)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, size=len(X))
+    kernel, lams = Laplacian(gamma=0.5), np.array([1e-2, 1.0, 30.0])
+    model = KernelRidge(kernel, lam=lams, landmarks=m, random_state=0).fit(X, Y, weight)
+    folds = fold_numbers(0, len(X), FOLDS)
+    given = (kernel, X, X[model.landmark_indices_], Y, weight)
+    wanted = [left_out_errors(*given, lam, folds) for lam in lams]
+    np.testing.assert_allclose(model.cv_error_, wanted, rtol=1e-6)
+    assert model.lam_ == lams[np.argmin(wanted)]
+    assert model.certificate_.passes <= 3  # moments, gradient, and a bound of the restriction
+    one = KernelRidge(kernel, lam=model.lam_, landmarks=m, random_state=0).fit(X, Y, weight)
+    np.testing.assert_allclose(one.predict(X), model.predict(X), rtol=1e-7)
+
+
+def test_folds_are_even_and_belong_to_rows():
+    whole = fold_numbers(0, 100_000, FOLDS)
+    counts = np.bincount(whole)
+    assert abs(counts - 20_000).max() < 5 * np.sqrt(16_000)
+    np.testing.assert_array_equal(fold_numbers(777, 1_234, FOLDS), whole[777:1_234])
+    assert abs(np.corrcoef(whole[:-1], whole[1:])[0, 1]) < 0.02
+
+
+def test_a_grid_is_made_and_the_best_lies_inside():
+    X, y = problem(600)
+    y = y + np.random.default_rng(1).normal(size=len(y))
+    model = KernelRidge(RBF(gamma=0.3), lam="loo", landmarks=60, random_state=0).fit(X, y)
+    best = int(np.argmin(model.cv_error_))
+    assert 0 < best < len(model.lams_) - 1
+    assert model.lam_ == model.lams_[best]
+    assert model.certificate_.ok
+
+
+# ---------------------------------------------------------------- routes and proofs
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.5), RBF(gamma=0.02), Laplacian(gamma=0.2)])
+@pytest.mark.parametrize("targets", [None, 2])
+def test_conjugate_gradients_reach_what_normal_equations_reach(kernel, targets):
+    X, y = problem(3_000, targets=targets)
+    options = {"lam": 0.5, "landmarks": 150, "random_state": 0}
+    normal = KernelRidge(kernel, route="normal", **options).fit(X, y)
+    steps = KernelRidge(kernel, route="cg", **options).fit(X, y)
+    assert (normal.route_, steps.route_) == ("normal", "cg")
+    assert normal.certificate_.ok
+    assert steps.certificate_.ok
+    spread = np.std(y)
+    np.testing.assert_allclose(steps.predict(X), normal.predict(X), atol=1e-4 * spread)
+
+
+def test_first_guesses_from_some_blocks_save_passes(monkeypatch):
+    X, y = problem(4_000)
+    monkeypatch.setattr(span, "BLOCK_VALUES", 100 * 30)
+    monkeypatch.setattr(span, "WORK", 1.0)
+    model = KernelRidge(RBF(gamma=0.3), lam=1.0, landmarks=100, route="cg", random_state=0)
+    warm = model.fit(X, y).predict(X)
+    monkeypatch.setattr(ridge_falkon, "SHARES", ())
+    cold = model.fit(X, y).predict(X)
+    np.testing.assert_allclose(warm, cold, atol=1e-4)
+
+
+def test_several_penalties_with_conjugate_gradients():
+    X, y = problem(1_000)
+    options = {"lam": [0.3, 3.0, 1e3], "landmarks": 80, "random_state": 0}
+    steps = KernelRidge(RBF(gamma=0.3), route="cg", **options).fit(X, y)
+    normal = KernelRidge(RBF(gamma=0.3), route="normal", **options).fit(X, y)
+    assert steps.lam_ == normal.lam_
+    np.testing.assert_allclose(steps.cv_error_, normal.cv_error_)
+
+
+@pytest.mark.parametrize(("n", "limit", "kind"), [(300, 1e10, "exact"), (2_100, 1e10, "bound")])
+@pytest.mark.parametrize("route", ["normal", "cg"])
+def test_the_cost_of_the_restriction_is_proved(n, limit, kind, route):
+    X, y = problem(n, d=2)
+    lam = 0.5
+    model = KernelRidge(RBF(gamma=0.5), lam=lam, landmarks=20, random_state=0, route=route)
+    model.fit(X, y)
+    proof = model.certificate_
+    assert proof.restriction == kind
+    own, best = objective(model, X, y, lam), objective(all_rows(X, y, lam), X, y, lam)
+    assert proof.objective == pytest.approx(own, rel=1e-5)
+    assert own - best <= (proof.restriction_gap + proof.above_minimum) * own * (1 + 1e-6)
+
+
+def all_rows(X, y, lam):
+    return KernelRidge(RBF(gamma=0.5), lam=lam).fit(X, y)
+
+
+def objective(model, X, y, lam):
+    f = model.predict(X)
+    alpha, centres = model.dual_coef_, model.X_fit_
+    return np.sum((y - f) ** 2) + lam * alpha @ RBF(gamma=0.5)(centres) @ alpha
+
+
+def test_an_estimate_covers_what_is_exact(monkeypatch):
+    X, y = problem(5_000, d=2)
+    model = KernelRidge(RBF(gamma=0.5), lam=0.5, landmarks=20, random_state=0)
+    monkeypatch.setattr(restriction, "EXACT_ROWS", 10**6)
+    exact = model.fit(X, y).certificate_
+    monkeypatch.setattr(restriction, "EXACT_ROWS", 0)
+    monkeypatch.setattr(restriction, "PAIR_WORK", 1e9)
+    bound = model.fit(X, y).certificate_
+    monkeypatch.setattr(restriction, "BOUND_WORK", 0.0)
+    guess = model.fit(X, y).certificate_
+    assert [c.restriction for c in (exact, bound, guess)] == ["exact", "bound", "estimate"]
+    assert guess.restriction_low <= exact.restriction_gap <= guess.restriction_high
+    assert exact.restriction_gap <= bound.restriction_gap
+    assert guess.ok  # of the restricted problem: an estimate is never part of the proof
+
+
+def test_landmarks_may_be_given():
+    X, y = problem(300)
+    index = np.arange(0, 300, 10)
+    options = {"kernel": RBF(gamma=0.3), "lam": 0.1}
+    by_number = KernelRidge(landmarks=index, **options).fit(X, y)
+    by_row = KernelRidge(landmarks=X[index], **options).fit(X, y)
+    np.testing.assert_array_equal(by_number.landmark_indices_, index)
+    assert len(by_row.landmark_indices_) == 0
+    np.testing.assert_allclose(by_row.predict(X), by_number.predict(X), rtol=1e-10)
+
+
+def test_the_ladder_of_routes():
+    def name(asked="auto", n=10**6, m=None, several=False, in_memory=False, budget=10**9):
+        given = {"n_targets": 1, "several": several, "in_memory": in_memory, "budget": budget}
+        return choose_route(asked, n, 28, m, **given)
+
+    assert name(n=5_000).name == "exact"  # fits
+    assert name(in_memory=True).name == "exact"  # as it always was
+    assert name(n=900, m=1_000).name == "exact"
+    assert name()[:2] == ("normal", 2_000)
+    assert name(m=1_000, several=True).name == "normal"
+    assert name(m=10_000, budget=10**10).name == "cg"
+    assert name(m=3_000, budget=10**8).name == "cg"
+    assert name(budget=10**8).landmarks < 2_000
+    assert name("cg", m=100).name == "cg"
+    assert "passes over the rows" in str(name())
 
 
 def test_a_search_fits_the_model_that_is_meant():
@@ -153,3 +313,14 @@ def test_a_search_fits_the_model_that_is_meant():
     many = KernelSearchCV(KernelRidge(RBF(), landmarks=120, random_state=0), grid).fit(X, y)
     assert many.route_ == "shared Gram matrix"  # a fold has 120 rows to learn from
     assert few.best_score_ < many.best_score_
+    by_rows = KernelSearchCV(KernelRidge(RBF(), landmarks=X[:10]), grid).fit(X, y)
+    assert by_rows.route_ == few.route_
+    steps = KernelSearchCV(KernelRidge(RBF(), landmarks=120, route="cg"), grid).fit(X, y)
+    assert steps.route_ == "ordinary cross-validation: route='cg' is not that of a Gram matrix"
+
+
+def test_a_route_without_a_number_of_landmarks_takes_one_of_its_own():
+    X, y = problem(300)
+    model = KernelRidge(RBF(gamma=0.5), route="normal", random_state=0).fit(X, y)
+    assert len(model.landmark_indices_) == 200
+    assert model.certificate_.ok

@@ -1,0 +1,229 @@
+"""``mercer fit`` on tables that are not to be in memory: learned in passes, tested on a sample."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from mercer._array import parse_memory
+from mercer._words import count, setting
+from mercer.cli.errors import DATA, USAGE, CommandError
+from mercer.cli.files import said_in_one_line
+from mercer.cli.goal import Wishes
+from mercer.cli.options import budget, seconds
+from mercer.cli.problem import task_of
+from mercer.cli.reading import AS_FOUND
+from mercer.cli.recipes import RECIPES, Effort
+from mercer.cli.scores import estimates, show
+from mercer.cli.screen import Screen
+from mercer.io import save
+from mercer.machines import KernelRidge, KernelRidgeClassifier
+from mercer.report import Study, examine, render, write_text
+from mercer.rows import Rows, RowsError
+from mercer.rows import open as open_rows
+from mercer.rows.opening import PATTERN, READERS
+from mercer.select import tune
+from mercer.tables import TableEncoder
+
+COPIES = 6  # of a table in memory: as read, encoded, of folds
+TEXT_TO_NUMBERS = 1.5  # bytes of numbers for a byte of text
+PACKED = 3.0  # bytes of numbers for a byte of Parquet
+ENCODER_ROWS = 50_000  # by which the columns are encoded
+TEST_ROWS = 50_000  # most rows to test with
+SHARE = 0.6  # of the time limit for the search
+
+
+def is_many(data: Path) -> bool:
+    """Tell whether a path is a folder or a pattern, which stand for files."""
+    return data.is_dir() or (bool(PATTERN & set(data.name)) and not data.exists())
+
+
+def is_large(data: Path, memory: int | None) -> bool:
+    """Tell whether a table is a folder or a pattern, or too large for the memory."""
+    if is_many(data):
+        return True
+    if data.suffix.lower() not in READERS or not data.is_file():
+        return False
+    factor = TEXT_TO_NUMBERS if data.suffix.lower() in (".csv", ".tsv") else PACKED
+    return COPIES * factor * data.stat().st_size > parse_memory(memory)
+
+
+def fit_large(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
+    """Run the command on rows in blocks; return its exit code."""
+    _refuse_what_needs_a_table(options)
+    try:
+        return _fit(options, effort, kernel, screen)
+    except RowsError as error:
+        raise CommandError(str(error), DATA) from None
+
+
+def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
+    with screen.step("read", f"opening {options.data}") as said:
+        table = _opened(options)
+        size = f"{count(table.n, 'row')}, {count(table.n_columns, 'column')}"
+        said.append(f"{options.data.name}: {size}")
+    random = np.random.default_rng(options.seed)
+    some = table.take_both(_drawn(random, table.n, ENCODER_ROWS))
+    task, why = (options.task, "") if options.task != "auto" else task_of(some.y, options.target)
+    screen.say("target", f"{options.target}, to {task}; the table is learned in passes")
+    if why:
+        screen.note(why)
+    with screen.step("columns", "encoding the columns") as said:
+        encoder = TableEncoder(kinds=dict(options.reading.kinds) or None).fit(some.X)
+        said += encoder.describe()
+    n_test = min(TEST_ROWS, max(1, int(options.test_size * table.n)))
+    held = np.sort(_drawn(random, table.n, n_test))
+    rows, weight = table.encoded(encoder), np.ones(table.n)
+    weight[held] = 0.0
+    screen.say("split", f"{table.n - len(held):,} rows to learn from, {len(held):,} to test with")
+    search = _searched(options, effort, kernel, task, rows, weight, screen)
+    model = Pipeline([("encode", encoder), ("ridge", search.best_estimator_)])
+    study = _examined(options, model, search, table.take_both(held), screen)
+    about = _about(options, task, table, encoder, search, study, weight)
+    _write(options, model, study, about)
+    show(study, "ridge", options.target, screen)
+    screen.say("optimiser", study.proof.sentence)
+    if options.save is not None:
+        screen.say("model", f"{options.save}  (mercer predict {options.save} NEW_ROWS)")
+    screen.result(about)
+    return 0
+
+
+def _refuse_what_needs_a_table(options: Any) -> None:
+    """Raise if something was asked for that passes cannot do."""
+    if options.target is None:
+        raise CommandError("which column is to be predicted? --target COLUMN", USAGE)
+    asked = {
+        "--test": options.test,
+        "--group": options.group,
+        "--time": options.time,
+        "--script": options.script,
+        "--model": None if options.model in ("auto", "ridge") else options.model,
+        **_given(options.reading, AS_FOUND, ("sep", "na", "decimal", "sheet")),
+        **_given(options.wishes, Wishes(), tuple(vars(options.wishes))),
+    }
+    for option, value in asked.items():
+        if value is not None:
+            raise CommandError(
+                f"{option}: a table that is learned in passes cannot do this; raise --memory, or "
+                f"take a part of the rows",
+                USAGE,
+            )
+
+
+def _given(found: Any, default: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the options that are not as they are by default, by the names of the command line."""
+    values = {name: getattr(found, name) for name in names}
+    return {
+        f"--{name.replace('_', '-')}": value
+        for name, value in values.items()
+        if value != getattr(default, name)
+    }
+
+
+def _opened(options: Any) -> Rows:
+    source, target = str(options.data), options.target
+    if not options.ignore:
+        return open_rows(source, target, mixed=True)
+    names = open_rows(source, target, mixed=True).columns or ()
+    kept = [name for name in names if name not in options.ignore]
+    return open_rows(source, target, mixed=True, columns=kept)
+
+
+def _drawn(random: np.random.Generator, n: int, most: int) -> np.ndarray:
+    return random.choice(n, min(n, most), replace=False, shuffle=False)
+
+
+def _searched(
+    options: Any,
+    effort: Effort,
+    kernel: Any,
+    task: str,
+    rows: Rows,
+    weight: np.ndarray,
+    screen: Screen,
+) -> Any:
+    make: Any = KernelRidgeClassifier if task == "classify" else KernelRidge
+    given = {"memory": budget(options.memory), "random_state": options.seed, "lam": "loo"}
+    own = make(kernel, **given).route_of(rows).landmarks or rows.n
+    landmarks = min(effort.landmarks, own)  # also where all rows would fit: that search is slow
+    checkpoint = None if options.checkpoint is None else str(options.checkpoint)
+    model = make(kernel, landmarks=landmarks, checkpoint=checkpoint, **given)
+    screen.say("route", str(model.route_of(rows)))
+    limit = seconds(options.time_limit)
+    with screen.step("tuned", "going over the rows") as said:
+        search = tune(
+            model,
+            rows,
+            sample_weight=weight,
+            random_state=options.seed,
+            time_limit=None if limit is None else SHARE * limit,
+        )
+        best = ", ".join(f"{k} = {setting(v)}" for k, v in search.best_params_.items())
+        said.append(f"{best} ({search.route_})")
+    return search
+
+
+def _examined(options: Any, model: Any, search: Any, test: Any, screen: Screen) -> Study:
+    with screen.step("test", "looking at the held-out rows") as said:
+        study = examine(
+            model,
+            test.X,
+            test.y,
+            title=f"Predicting {options.target}: kernel ridge in passes",
+            command="mercer " + shlex.join(sys.argv[1:]),
+            only_scores=options.report is None,
+            time_limit=seconds(options.time_limit),
+        )
+        said.append(f"on {count(len(test.y), 'held-out row')}:")
+    return study
+
+
+def _about(
+    options: Any,
+    task: str,
+    table: Rows,
+    encoder: TableEncoder,
+    search: Any,
+    study: Study,
+    weight: np.ndarray,
+) -> dict[str, Any]:
+    """Return what is kept with the model, and printed for machines."""
+    classes = getattr(search.best_estimator_, "classes_", None)
+    return {
+        "data": str(options.data),
+        "target": options.target,
+        "task": task,
+        "classes": None if classes is None else classes.tolist(),
+        "columns": [column["name"] for column in encoder.columns_],
+        "ignore": list(options.ignore),
+        "reading": options.reading.about(),
+        "model": "ridge",
+        "parameters": {k: setting(v) for k, v in search.best_params_.items()},
+        "route": search.best_estimator_.route_,
+        "cross_validated": float(search.best_score_),
+        "seed": options.seed,
+        "learned_rows": int(weight.sum()),
+        "test_rows": int(study.evaluation.n_rows),
+        "scores": estimates(study),
+        "proof": {"sentence": study.proof.sentence, "ok": study.proof.ok},
+        "words": RECIPES[task]["ridge"].words,
+        "command": study.command,
+        "environment": dict(study.environment),
+        "save": None if options.save is None else str(options.save),
+        "report": None if options.report is None else str(options.report),
+        "rows": table.n,
+    }
+
+
+def _write(options: Any, model: Any, study: Study, about: dict[str, Any]) -> None:
+    if options.save is not None:
+        with said_in_one_line():
+            save(model, options.save, about=about)
+    if options.report is not None:
+        write_text(options.report, render(study))

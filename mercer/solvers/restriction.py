@@ -1,0 +1,114 @@
+"""How far the span of landmarks is from all functions: exact, a bound, or an estimate.
+
+Let c be optimal in the span, q = w(y − f − b) and λ the penalty. The function Σ qᵢ k(xᵢ, ·)/λ is
+feasible in the dual problem of all functions, which says that the objective at f is above the
+minimum over all functions by at most ‖gradient‖²/λ + qᵀ(K − K̂)q/λ, K̂ᵢⱼ = φ(xᵢ)·φ(xⱼ).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from mercer._array import ranges
+from mercer._floats import TINY
+from mercer.gram import gram
+from mercer.solvers.ridge_run import RidgeRun, Slope
+from mercer.solvers.span import Piece, PieceBlock
+
+EXACT_ROWS = 2048  # as many rows are compared in pairs in any case
+PAIR_WORK = 50  # operations of a kernel value
+BOUND_WORK = 4e10  # operations that a bound may take: about a second
+GROUPS, GROUP_ROWS = 16, 256  # of random rows for an estimate
+LEVEL = 0.95
+
+
+def restriction(run: RidgeRun, c: np.ndarray, slope: Slope, lam: float) -> dict[str, Any]:
+    """Return the parts of a certificate that say how far the restriction may be off.
+
+    The first of these that holds:
+
+    1. "exact", from all pairs of rows: up to 2,048 rows, or n·50 ≤ m²;
+    2. "bound", (Σ|qᵢ|√ρᵢ)²/λ with ρᵢ = k(xᵢ, xᵢ) − ‖φ(xᵢ)‖²: n·m² ≤ 4·10¹⁰;
+    3. "estimate", from 16 groups of 256 random rows, with a 95 % interval: it proves nothing.
+
+    ``restriction_gap`` is relative to the objective.
+    """
+    n, r = run.problem.n, run.span.rank
+    objective = max(slope.squares + lam * float((c**2).sum()), TINY)
+    if not lam > 0.0:
+        return {"restriction": "bound", "restriction_gap": "unknown: lam is 0"}
+    look = _Look(run, c, slope.offset)
+    if n <= EXACT_ROWS or n * PAIR_WORK <= r * r:
+        kind, values = "exact", {"restriction_gap": look.exact()}
+    elif n * float(r) * r <= BOUND_WORK:
+        kind, values = "bound", {"restriction_gap": look.bound()}
+    else:
+        middle, low, high = look.estimate()
+        kind = "estimate"
+        values = {"restriction_gap": middle, "restriction_low": low, "restriction_high": high}
+    scale = lam * objective
+    return {"restriction": kind} | {name: value / scale for name, value in values.items()}
+
+
+class _Look:
+    """Rows seen through the residuals of a fit."""
+
+    def __init__(self, run: RidgeRun, c: np.ndarray, offset: np.ndarray):
+        self.run, self.span = run, run.span
+        self.beta, self.offset = run.span.on_kept(c), offset
+
+    def _seen(self, piece: Piece) -> tuple[np.ndarray, np.ndarray]:
+        """Return q (b, t) and kernel values (r, b)."""
+        values = self.span.values(piece.rows)
+        return piece.weight[:, None] * (piece.Y - self.offset - values @ self.beta), values.T
+
+    def exact(self) -> float:
+        """Return Σ over targets of qᵀ(K − K̂)q, from all pairs."""
+        n = self.run.problem.n
+        piece = self.run.problem.take(np.arange(n))
+        seen = [self._seen(piece[part]) for part in ranges(n, self.span.step)]
+        q = np.vstack([one for one, _ in seen])
+        K = gram(self.span.kernel, piece.rows, storage="blocked", dtype=np.float64)
+        image = self.span.features(sum(values @ one for one, values in seen))
+        return max(float((q * (K @ q)).sum()) - float((image**2).sum()), 0.0)
+
+    def bound(self) -> float:
+        """Return Σ over targets of (Σ |qᵢ|√ρᵢ)²: one pass."""
+        size = self.span.rows_of_block(self.run.problem, float(self.span.rank) ** 2)
+        (sums,) = self.run.passes.run(self._sizes, self.run.problem.blocks(size), None)
+        return float((sums**2).sum())
+
+    def _sizes(self, block: PieceBlock, state: None) -> tuple[np.ndarray]:
+        sums = np.zeros(self.run.problem.n_targets)
+        for _, piece in self.span.pieces(block):
+            q, values = self._seen(piece)
+            F = self.span.features(values)
+            diagonal = self.span.kernel.diagonal_of(piece.rows, np.float64)
+            rest = np.maximum(diagonal - np.einsum("ij,ij->j", F, F), 0.0)
+            sums += np.sqrt(rest) @ np.abs(q)
+        return (sums,)
+
+    def estimate(self) -> tuple[float, float, float]:
+        """Return the mean of what groups of random rows say, and the interval around it."""
+        n = self.run.problem.n
+        random = np.random.default_rng(n)  # the same rows whenever the fit is repeated
+        drawn = random.choice(n, GROUPS * GROUP_ROWS, replace=False, shuffle=True)
+        whole = self.run.problem.take(drawn)
+        parts = np.arange(len(drawn)).reshape(GROUPS, GROUP_ROWS)
+        found = np.array([self._of_group(whole[part], n) for part in parts])
+        middle = float(found.mean())
+        wide = float(student.ppf(0.5 + LEVEL / 2, GROUPS - 1) * found.std(ddof=1) / GROUPS**0.5)
+        return max(middle, 0.0), max(middle - wide, 0.0), max(middle + wide, 0.0)
+
+    def _of_group(self, piece: Piece, n: int) -> float:
+        """Return what one group says of the sum over all pairs, without a bias."""
+        q, values = self._seen(piece)
+        F = self.span.features(values)
+        rest = gram(self.span.kernel, piece.rows, dtype=np.float64).toarray() - F.T @ F
+        own = np.diagonal(rest) @ (q**2).sum(axis=1)
+        pairs = float((q * (rest @ q)).sum()) - own
+        s = len(q)
+        return float(own * n / s + pairs * n * (n - 1) / (s * (s - 1)))

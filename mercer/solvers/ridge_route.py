@@ -1,0 +1,131 @@
+"""How a ridge problem of so many rows is solved: one function, whose docstring is the ladder."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._array import format_bytes, n_threads
+from mercer.kernels.sample import Sample
+from mercer.solvers.ridge_folds import FOLDS
+from mercer.solvers.ridge_run import add_products
+from mercer.solvers.span import BLOCK_VALUES, COPIES, CORES, Span
+
+NORMAL_UP_TO = 4000  # landmarks: beyond, conjugate gradients take less time than n·m²
+LEAST_LANDMARKS = 200
+TIMED_ROWS = 1000  # by which a forecast is made
+CG_PASSES = 12  # of all rows, about
+
+
+def forecast(span: Span, rows: Sample, n: int, route: Route) -> float:
+    """Return about how many seconds the passes will take, measured on a few rows.
+
+    A pass of n·m kernel values for each, and for normal equations n·m² operations more.
+    """
+    some = rows[: min(len(rows), TIMED_ROWS)]
+    start = time.perf_counter()
+    values = span.values(some)
+    seconds = (time.perf_counter() - start) * route.passes
+    if route.name == "normal":
+        start = time.perf_counter()
+        add_products(np.zeros((span.rank, span.rank)), values)
+        seconds += time.perf_counter() - start
+    return seconds * n / max(len(some), 1) / n_threads()
+
+
+class Route(NamedTuple):
+    """A way to the solution, and what it will take."""
+
+    name: str
+    landmarks: int  # 0: every row has a coefficient of its own
+    passes: int
+    nbytes: int
+
+    def __str__(self) -> str:
+        if not self.landmarks:
+            return f"all rows in memory, {format_bytes(self.nbytes)}"
+        ways = {"normal": "normal equations", "cg": "conjugate gradients"}
+        return (
+            f"{ways[self.name]} over {self.landmarks:,} landmarks, about {self.passes} passes over "
+            f"the rows, {format_bytes(self.nbytes)}"
+        )
+
+
+def choose_route(
+    asked: str,
+    n: int,
+    n_columns: int,
+    landmarks: int | None,
+    *,
+    n_targets: int,
+    several: bool,
+    in_memory: bool,
+    budget: int,
+) -> Route:
+    """Return how to solve a ridge problem; the first of these that holds.
+
+    1. "exact": no landmarks are asked for, and the rows are an array in memory, or they and two
+       matrices of all pairs fit into the budget; or there are no more rows than landmarks;
+    2. "normal": up to 4,000 landmarks (or several λ, which all come from one pass), whose matrices,
+       one for each fold and worker, fit into the budget: the normal equations in one pass, a
+       second pass for the proof;
+    3. "cg": conjugate gradients, a pass for each step.
+
+    Where rows are not in memory and no landmarks are asked for, 2√n of them are taken, at least
+    200, as far as their matrices fit.
+
+    Parameters
+    ----------
+    asked : {"auto", "exact", "normal", "cg"}
+        The route that was asked for.
+    n, n_columns : int
+        Rows and columns.
+    landmarks : int or None
+        The number of landmarks that was asked for.
+    n_targets : int
+        Targets.
+    several : bool
+        Whether λ is chosen among several.
+    in_memory : bool
+        Whether the rows are an array.
+    budget : int
+        Bytes.
+    """
+    whole = 2 * 8 * n * n + 8 * n * n_columns
+    few = landmarks is not None and landmarks >= n
+    if asked == "exact":
+        if landmarks is not None and not few:
+            raise ValueError(f"route='exact' has no landmarks; got landmarks={landmarks}")
+        return Route("exact", 0, 1, whole)
+    if asked == "auto" and (few or (landmarks is None and (in_memory or whole <= budget))):
+        return Route("exact", 0, 1, whole)
+    folds = FOLDS if several else 1
+    m = min(landmarks or _own_number(n, n_targets, folds, budget), n)
+    normal = Route("normal", m, 2, _bytes_of_normal(m, n_targets, folds))
+    fits = normal.nbytes <= budget and (m <= NORMAL_UP_TO or several)
+    if asked == "normal" or (asked == "auto" and fits):
+        return normal
+    return Route("cg", m, CG_PASSES + (2 if several else 0), _bytes_of_cg(m, n_targets))
+
+
+def _own_number(n: int, n_targets: int, folds: int, budget: int) -> int:
+    m = max(int(2 * n**0.5), LEAST_LANDMARKS)
+    while m > LEAST_LANDMARKS and _bytes_of_normal(m, n_targets, folds) > budget:
+        m = max(int(0.8 * m), LEAST_LANDMARKS)
+    return m
+
+
+def _bytes_of_normal(m: int, n_targets: int, folds: int) -> int:
+    """Return the bytes of the sums, one for each worker and two more, and of what solves them."""
+    size, workers = m + 1 + n_targets, n_threads()
+    return 8 * ((workers + 2) * folds * size * size + CORES * m * m) + _values(m, workers)
+
+
+def _bytes_of_cg(m: int, n_targets: int) -> int:
+    return 8 * (CORES * m * m + 20 * m * n_targets) + _values(m, n_threads())
+
+
+def _values(m: int, workers: int) -> int:
+    return 8 * workers * COPIES * max(BLOCK_VALUES, m)
