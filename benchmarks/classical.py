@@ -143,6 +143,20 @@ def logistic_digits() -> Row:
 
 
 @row
+def logistic_narrow() -> Row:
+    X, y = make_classification(19_020, 10, n_informative=6, flip_y=0.05, random_state=0)
+    return _logistic_row("19,020 × 10", X, y)
+
+
+@row
+def logistic_ten_classes() -> Row:
+    X, y = make_classification(
+        20_000, 16, n_informative=9, n_classes=10, n_clusters_per_class=1, random_state=0
+    )
+    return _logistic_row("20,000 × 16, 10 classes", X, y)
+
+
+@row
 def mlp() -> Row:
     X, y = _labelled()
     peer = neural_network.MLPClassifier((100,), max_iter=20, random_state=0, n_iter_no_change=100)

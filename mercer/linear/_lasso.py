@@ -1,23 +1,26 @@
-"""The lasso on a growing set of columns.
+"""The lasso and the elastic net on a growing set of columns.
 
-min ½‖y − Xw‖² + λ‖w‖₁. Columns enter the set when their condition |xᵀr| ≤ λ fails, or is about to;
-the rest of the table is touched once for each λ, by the product Xᵀr that also proves the solution.
-There are two ways to hold the columns of the set: by their inner products, and as they are.
+min ½‖y − Xw‖² + λ‖w‖₁ + ½μ‖w‖². Columns enter the set when their condition |xᵀr| ≤ λ fails, or is
+about to; the rest of the table is touched once for each λ, by the product Xᵀr that also proves the
+solution. There are two ways to hold the columns of the set: by their inner products, and as they
+are.
+
+With μ > 0 this is the lasso of the table X over √μ I and the targets y over 0, whose residual is r
+over −√μ w: its products with the columns, the slopes, are Xᵀr − μw. Where w ≥ 0 is asked for, only
+slopes above λ violate a condition.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dposv
 
 from mercer._array import allocate
-from mercer._floats import EPS, TINY
+from mercer._floats import EPS
 from mercer._limits import Limits
+from mercer.linear._lasso_gap import Gap, young_gap
 from mercer.linear._lasso_loops import residual_sweep, sweeps
 from mercer.linear._sparse import Columns
+from mercer.optimize._signed import signed_steps, solve_signed
 from mercer.result import Status
 
 INNER_SHARE = 0.3  # of the tolerance: how far the small problem is solved
@@ -26,9 +29,6 @@ POLISHED_COEFS = (
 )
 NEAR_BOUND = 0.8  # of the bound λ, from which a column is expected to reach it
 ENTERING_COLUMNS = 10  # columns that enter at least, if so many violate their condition
-FLAT_PIVOTS = 1e-6  # ratio of pivots at which a matrix counts as singular
-NULL_EIGENVALUES = 1e-12  # ratio of eigenvalues that are 0
-DECOMPOSED_COEFS = 500  # coefficients whose singular matrix is decomposed
 
 WHOLE_COLUMNS = 300  # columns, up to which all of them are in the set from the start
 WHOLE_SHARE = 0.25  # of the columns in the set, after which the others follow at once
@@ -41,39 +41,18 @@ IDLE_LOOKS = 1000  # looks at the gap before an idle solve is given up
 PATIENT_LOOKS = 3  # looks at the gap before Newton's method has its turns
 
 
-class Gap(NamedTuple):
-    """What proves a solution for one λ."""
-
-    primal: float
-    dual: float
-    gap: float
-    relative: float  # to the objective of w = 0
-    violation: float  # largest |xᵀr| / λ − 1 of a column
-
-    @classmethod
-    def of(cls, rr: float, ry: float, l1: float, steepest: float, lam: float, yy: float) -> Gap:
-        """Return the gap from r·r, r·y, ‖w‖₁, max |xᵀr| and λ.
-
-        The dual point is r, shrunk so that |xᵀr| ≤ λ: the gap is ½‖r − sr‖² + λ‖w‖₁ − s r·(y − r).
-        """
-        s = 1.0 if steepest <= lam else lam / steepest
-        primal = 0.5 * rr + lam * l1
-        dual = s * ry - 0.5 * s * s * rr
-        gap = max(primal - dual, 0.0)
-        return cls(primal, dual, gap, gap / max(0.5 * yy, TINY), steepest / max(lam, TINY) - 1.0)
-
-
 class WorkingSet:
     """Columns that may be used and their coefficients; a child solves the small problem."""
 
-    def __init__(self, columns: Columns, y: np.ndarray):
+    def __init__(self, columns: Columns, y: np.ndarray, positive: bool = False):
         self.columns, self.y, self.yy = columns, y, float(y @ y)
+        self.positive, self.ridge = positive, 0.0  # whether w ≥ 0; μ
         self.b = columns.correlate(y)
         self.index = np.empty(0, np.intp)  # the columns of the set
         self.inside = np.zeros(columns.shape[1], bool)
         self.w = np.empty(0)
         self.rest = np.empty(0)  # what a child keeps up to date: r, or its products with the set
-        self.gradient = self.b.copy()  # Xᵀr of all columns, at the last proof
+        self.gradient = self.b.copy()  # Xᵀr − μw of all columns, at the last proof
         self.steps = 0
         self.exact = False  # whether few coefficients are solved for to rounding
 
@@ -103,11 +82,15 @@ class WorkingSet:
         raise NotImplementedError
 
     # ------------------------------------------------------------ one λ
-    def solve(self, lam: float, before: float, tol: float, limits: Limits) -> tuple[Gap, Status]:
+    def solve(
+        self, lam: float, before: float, tol: float, limits: Limits, ridge: float = 0.0
+    ) -> tuple[Gap, Status]:
         """Go on to λ from the solution for ``before`` ≥ λ; return the proof and how it ended.
 
         Out of time or interrupted, the proof is that of the coefficients as they are.
         """
+        if ridge != self.ridge:
+            self._set_ridge(ridge)
         try:
             stopped = limits.stopped(self.steps)
             return (self._proof(lam), stopped) if stopped else self._solve(lam, before, tol, limits)
@@ -133,17 +116,26 @@ class WorkingSet:
             self.add(new)
             inner = inner if len(new) else 0.1 * inner
 
+    def _set_ridge(self, ridge: float) -> None:
+        """Go over to another μ."""
+        self.gradient[self.index] -= (ridge - self.ridge) * self.w
+        self.ridge = ridge
+
+    def upward(self, slopes: np.ndarray) -> np.ndarray:
+        """Return how much each slope presses against its bound λ."""
+        return slopes if self.positive else np.abs(slopes)
+
     def _expect(self, lam: float, before: float) -> None:
         """Take in the columns that are expected to be used (the sequential strong rule).
 
         After a long way that rule expects all columns: then those near their bound must do.
         """
-        likely = np.abs(self.gradient) >= max(2.0 * lam - before, NEAR_BOUND * lam)
+        likely = self.upward(self.gradient) >= max(2.0 * lam - before, NEAR_BOUND * lam)
         self.add(np.flatnonzero(likely & ~self.inside))
 
     def _violators(self, lam: float) -> np.ndarray:
         """Return the columns outside whose condition fails, the worst half of them."""
-        excess = np.where(self.inside, -np.inf, np.abs(self.gradient) - lam * (1.0 + 1e-12))
+        excess = np.where(self.inside, -np.inf, self.upward(self.gradient) - lam * (1.0 + 1e-12))
         found = np.flatnonzero(excess > 0)
         count = max(ENTERING_COLUMNS, len(found) // 2, len(self.index) // 2)
         return found[np.argsort(-excess[found])[:count]]
@@ -178,21 +170,32 @@ class WorkingSet:
         w[self.index] = self.w
         return w
 
-    def _gap(self, r: np.ndarray, slopes: np.ndarray, lam: float) -> Gap:
-        """Return the gap from the residual and its products with the columns that count."""
-        l1, steepest = float(np.abs(self.w).sum()), float(np.abs(slopes).max(initial=0.0))
-        return Gap.of(float(r @ r), float(r @ self.y), l1, steepest, lam, self.yy)
+    def _gap_of(self, r: np.ndarray, slopes: np.ndarray, w: np.ndarray, lam: float) -> Gap:
+        """Return the gap from the residual y − Xw and the slopes of the columns that count."""
+        rr = float(r @ r) + self.ridge * float(w @ w)
+        return self._gap(rr, float(r @ self.y), slopes, w, lam)
+
+    def _gap(self, rr: float, ry: float, slopes: np.ndarray, w: np.ndarray, lam: float) -> Gap:
+        """Return the gap from the products of the residual that μ has made longer.
+
+        With μ > 0 the plain residual is a point of the dual as it is, where it proves more.
+        """
+        steepest = float(self.upward(slopes).max(initial=0.0))
+        gap = Gap.of(rr, ry, float(np.abs(w).sum()), steepest, lam, self.yy)
+        if not self.ridge > 0.0:
+            return gap
+        return gap.or_less(young_gap(slopes, w, lam, self.ridge, self.positive), self.yy)
 
 
 class GramSet(WorkingSet):
-    """Columns that are few or long, by their Gram matrix G: a step costs |W|, not n.
+    """Columns that are few or long, by their Gram matrix G + μ: a step costs |W|, not n.
 
-    ``rest`` is q = X_Wᵀ(y − Xw).
+    ``rest`` is q = X_Wᵀ(y − Xw) − μw.
     """
 
-    def __init__(self, columns: Columns, y: np.ndarray):
-        super().__init__(columns, y)
-        self._G = np.empty((0, 0))
+    def __init__(self, columns: Columns, y: np.ndarray, positive: bool = False):
+        super().__init__(columns, y, positive)
+        self._G, self.squares = np.empty((0, 0)), np.empty(0)
 
     @property
     def gram(self) -> np.ndarray:
@@ -210,7 +213,18 @@ class GramSet(WorkingSet):
         cross = self.columns.products(np.concatenate([self.index, new]), new)
         self._G[: m + k, m : m + k] = cross
         self._G[m : m + k, :m] = cross[:m].T
+        self.squares = np.concatenate([self.squares, np.diag(cross[m:])])
+        self._shift_diagonal()
         self.rest = np.concatenate([self.rest, self.b[new] - self._G[m : m + k, :m] @ self.w])
+
+    def _shift_diagonal(self) -> None:
+        each = np.arange(len(self.squares))
+        self._G[each, each] = self.squares + self.ridge
+
+    def _set_ridge(self, ridge: float) -> None:
+        super()._set_ridge(ridge)
+        self._shift_diagonal()
+        self.rest = self.b[self.index] - self.gram @ self.w
 
     def _expect(self, lam: float, before: float) -> None:
         n, d = self.columns.shape
@@ -226,7 +240,9 @@ class GramSet(WorkingSet):
             stopped = limits.stopped(self.steps)
             if stopped:
                 return stopped
-            done, again = sweeps(self.gram, self.rest, self.w, b, self.yy, lam, tol, most)
+            done, again = sweeps(
+                self.gram, self.rest, self.w, b, self.yy, lam, self.ridge, self.positive, tol, most
+            )
             self.steps += done
             if again:  # that was slow
                 self._newton(lam)
@@ -239,12 +255,12 @@ class GramSet(WorkingSet):
             self.gradient[self.index] = self.rest
             ry = self.yy - float(self.b[self.index] @ self.w)
             rr = max(ry - float(self.rest @ self.w), 0.0)  # r·r = r·y − r·Xw
-            l1, steepest = float(np.abs(self.w).sum()), float(np.abs(self.rest).max(initial=0.0))
-            return Gap.of(rr, ry, l1, steepest, lam, self.yy)
+            return self._gap(rr, ry, self.rest, self.w, lam)
         r = self.y - self.columns.combine(self.index[used], self.w[used])
-        self.gradient = self.columns.correlate(r)
+        w = self.coef()
+        self.gradient = self.columns.correlate(r) - self.ridge * w
         self.rest = self.gradient[self.index]
-        return self._gap(r, self.gradient, lam)
+        return self._gap_of(r, self.gradient, w, lam)
 
     def _gram_of(self, used: np.ndarray) -> np.ndarray:
         return self.gram[np.ix_(used, used)]
@@ -253,7 +269,7 @@ class GramSet(WorkingSet):
         return self.b[self.index] - self.gram[:, used] @ w
 
     def _objective(self, used: np.ndarray, w: np.ndarray, rest: np.ndarray, lam: float) -> float:
-        """Return ½wᵀGw − b·w + λ‖w‖₁ from q = b − Gw."""
+        """Return ½wᵀ(G + μ)w − b·w + λ‖w‖₁ from q = b − (G + μ)w."""
         b = self.b[self.index[used]]
         return lam * float(np.abs(w).sum()) - 0.5 * float((b + rest[used]) @ w)
 
@@ -265,8 +281,8 @@ class ResidualSet(WorkingSet):
     Newton's method solve the equations of all coefficients that are not 0.
     """
 
-    def __init__(self, columns: Columns, y: np.ndarray):
-        super().__init__(columns, y)
+    def __init__(self, columns: Columns, y: np.ndarray, positive: bool = False):
+        super().__init__(columns, y, positive)
         self.rest = y.copy()
         self._columns, self.norms = np.empty((0, len(y))), np.empty(0)
         self._G, self._member = np.empty((0, 0)), np.empty(0, np.intp)
@@ -290,7 +306,7 @@ class ResidualSet(WorkingSet):
     def _descend(self, lam: float, tol: float, limits: Limits) -> Status | None:
         slopes, looks, least = self.gradient[self.index], 0, np.inf
         while len(self.w):
-            gap = self._gap(self.rest, slopes, lam)
+            gap = self._gap_of(self.rest, slopes, self.w, lam)
             if gap.relative <= tol:
                 break
             stopped = limits.stopped(self.steps)
@@ -301,10 +317,10 @@ class ResidualSet(WorkingSet):
             if idle and (gap.relative < 1e3 * EPS or looks > IDLE_LOOKS):
                 break
             least = min(least, gap.relative)
-            used = np.flatnonzero((self.w != 0.0) | (np.abs(slopes) > lam))
+            used = np.flatnonzero((self.w != 0.0) | (self.upward(slopes) > lam))
             for _ in range(ROUNDS):
                 self._extrapolated(used, lam)
-            slopes, looks = self.rows @ self.rest, looks + 1
+            slopes, looks = self.rows @ self.rest - self.ridge * self.w, looks + 1
         return None
 
     def _extrapolated(self, used: np.ndarray, lam: float) -> None:
@@ -312,7 +328,9 @@ class ResidualSet(WorkingSet):
         W, R = np.empty((DEPTH + 1, len(used))), np.empty((DEPTH + 1, len(self.y)))
         for k in range(DEPTH + 1):
             if k:
-                residual_sweep(self.rows, self.norms, self.rest, self.w, lam, used)
+                residual_sweep(
+                    self.rows, self.norms, self.rest, self.w, lam, self.ridge, self.positive, used
+                )
             W[k], R[k] = self.w[used], self.rest
         self.steps += DEPTH
         steps = np.diff(W, axis=0)
@@ -340,61 +358,22 @@ class ResidualSet(WorkingSet):
             grown[:, m:], grown[m:, :m] = cross, cross[:m].T
             self._G, self._member = grown, members
             place[new] = np.arange(m, m + k)
-        return self._G[np.ix_(place[used], place[used])]
+        G = self._G[np.ix_(place[used], place[used])]
+        G[np.diag_indices_from(G)] += self.ridge
+        return G
 
     def _proof(self, lam: float) -> Gap:
         used = np.flatnonzero(self.w)
         self.rest = self._rest_of(used, self.w[used])
-        self.gradient = self.columns.correlate(self.rest)
-        return self._gap(self.rest, self.gradient, lam)
+        w = self.coef()
+        self.gradient = self.columns.correlate(self.rest) - self.ridge * w
+        return self._gap_of(self.rest, self.gradient, w, lam)
 
     def _rest_of(self, used: np.ndarray, w: np.ndarray) -> np.ndarray:
         return self.y - w @ self.rows[used]
 
     def _objective(self, used: np.ndarray, w: np.ndarray, rest: np.ndarray, lam: float) -> float:
-        return 0.5 * float(rest @ rest) + lam * float(np.abs(w).sum())
-
-
-def solve_signed(G: np.ndarray, b: np.ndarray, lam: float, w: np.ndarray) -> np.ndarray | None:
-    """Return the solution of Gw = b − λ sign(w), or None if there is nothing to solve.
-
-    Where G is singular and the right-hand side is not in its range, the fit can stay as it is while
-    ‖w‖₁ falls: the way there is returned, beyond the first coefficient that becomes 0.
-    """
-    sign = np.sign(w)
-    if not len(b):
-        return None
-    factor, exact, failed = dposv(G, b - lam * sign)
-    pivots = np.diag(factor)
-    if not failed and pivots.min() > FLAT_PIVOTS * pivots.max():
-        return exact
-    if len(b) > DECOMPOSED_COEFS:
-        return None
-    values, V = eigh(G, check_finite=False)
-    keep = values > NULL_EIGENVALUES * values[-1]
-    away = V[:, ~keep] @ (V[:, ~keep].T @ sign)
-    if np.abs(away).max() > 1e-6:
-        lengths = np.where(away * w > 0.0, w / np.where(away == 0.0, 1.0, away), np.inf)
-        return w - 1.5 * lengths.min() * away
-    V = V[:, keep]
-    return w + V @ ((V.T @ (b - lam * sign - G @ w)) / values[keep])
-
-
-def signed_steps(old: np.ndarray, exact: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two ways towards ``exact`` that keep signs: those that would change become 0.
-
-    Either all of them, or the step ends where the first of them is 0.
-    """
-    return np.where(exact * old < 0.0, 0.0, exact), _up_to_zero(old, exact)
-
-
-def _up_to_zero(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return the point on the way from old to new at which the first coefficient becomes 0."""
-    crossing = new * old < 0.0
-    if not crossing.any():
-        return new
-    length = np.where(crossing, old / np.where(crossing, old - new, 1.0), np.inf)
-    first = int(length.argmin())
-    w = old + length[first] * (new - old)
-    w[first] = 0.0
-    return w
+        if self.positive and w.min(initial=0.0) < 0.0:  # an extrapolation may go too far
+            return np.inf
+        squares = float(rest @ rest) + self.ridge * float(w @ w)
+        return 0.5 * squares + lam * float(np.abs(w).sum())

@@ -16,24 +16,27 @@ def sweeps(
     b: np.ndarray,
     yy: float,
     lam: float,
+    ridge: float,
+    positive: bool,
     tol: float,
     most: int,
 ) -> tuple[int, bool]:
     """Sweep over all coordinates, then over those that are not 0 until they settle, and again.
 
-    Minimises ½wᵀGw − bᵀw + λ‖w‖₁ with q = b − Gw, which is kept up to date. Returns the number of
-    sweeps, and whether to go on: the gap is above ``tol`` and the sweeps still change something.
+    Minimises ½wᵀGw − bᵀw + λ‖w‖₁, over w ≥ 0 if asked for, with q = b − Gw, which is kept up to
+    date. The ridge μ is part of G already. Returns the number of sweeps, and whether to go on: the
+    gap is above ``tol`` and the sweeps still change something.
     """
     m = len(w)
     active = np.empty(m, np.int64)
     done = 0
-    while relative_gap(q, w, b, yy, lam) > tol:
+    while relative_gap(q, w, b, yy, lam, ridge, positive) > tol:
         if done >= most:
             return done, True
         gain = 0.0
         count = 0
         for j in range(m):
-            gain += _update(G, q, w, lam, j)
+            gain += _update(G, q, w, lam, positive, j)
             if w[j] != 0.0:
                 active[count] = j
                 count += 1
@@ -44,28 +47,54 @@ def sweeps(
         while done < most and inner > 0.01 * gain and inner > 1e-3 * tol * yy:
             inner = 0.0
             for k in range(count):
-                inner += _update(G, q, w, lam, active[k])
+                inner += _update(G, q, w, lam, positive, active[k])
             done += 1
     return done, False
 
 
 @compiled_part()
-def relative_gap(q: np.ndarray, w: np.ndarray, b: np.ndarray, yy: float, lam: float) -> float:
-    """Return the duality gap relative to ½y·y, from r·y = y·y − b·w and r·r = r·y − q·w."""
-    ry, qw, l1, steepest = yy, 0.0, 0.0, 0.0
+def relative_gap(
+    q: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray,
+    yy: float,
+    lam: float,
+    ridge: float,
+    positive: bool,
+) -> float:
+    """Return the duality gap relative to ½y·y, from r·y = y·y − b·w and r·r = r·y − q·w.
+
+    It is the smaller one of two dual points, as in `WorkingSet`.
+    """
+    ry, qw, l1, steepest, young = yy, 0.0, 0.0, 0.0, 0.0
     for j in range(len(w)):
         ry -= b[j] * w[j]
         qw += q[j] * w[j]
         l1 += abs(w[j])
-        steepest = max(steepest, abs(q[j]))
+        steepest = max(steepest, q[j] if positive else abs(q[j]))
+        if ridge > 0.0:
+            young += _young(q[j], w[j], lam, ridge, positive)
     rr = max(ry - qw, 0.0)
     s = 1.0 if steepest <= lam else lam / steepest
     gap = 0.5 * rr + lam * l1 - s * ry + 0.5 * s * s * rr
+    if ridge > 0.0:
+        gap = min(gap, young)
     return gap / max(0.5 * yy, 1e-300)
 
 
 @compiled_part(inline="always")
-def _update(G: np.ndarray, q: np.ndarray, w: np.ndarray, lam: float, j: int) -> float:
+def _young(slope: float, w: float, lam: float, ridge: float, positive: bool) -> float:
+    """Return the part of the gap that one coefficient has where the dual point is y − Xw."""
+    c = slope + ridge * w
+    held = min(c, lam) if positive else min(max(c, -lam), lam)
+    over = c - held - ridge * w
+    return lam * abs(w) - w * held + over * over / (2.0 * ridge)
+
+
+@compiled_part(inline="always")
+def _update(
+    G: np.ndarray, q: np.ndarray, w: np.ndarray, lam: float, positive: bool, j: int
+) -> float:
     """Minimise over one coordinate; return about how much the objective falls."""
     curve = G[j, j]
     if curve <= 0.0:
@@ -73,6 +102,8 @@ def _update(G: np.ndarray, q: np.ndarray, w: np.ndarray, lam: float, j: int) -> 
     old = w[j]
     z = q[j] + curve * old
     new = shrunk(z, lam, curve)
+    if positive and new < 0.0:
+        new = 0.0
     if new == old:
         return 0.0
     change = new - old
@@ -90,9 +121,13 @@ def residual_sweep(
     r: np.ndarray,
     w: np.ndarray,
     lam: float,
+    ridge: float,
+    positive: bool,
     order: np.ndarray,
 ) -> float:
-    """Minimise ½‖r‖² + λ‖w‖₁ over each of some coordinates once; r = y − Xw is kept up to date.
+    """Minimise ½‖r‖² + λ‖w‖₁ + ½μ‖w‖² over each of some coordinates once, over w ≥ 0 if asked for.
+
+    r = y − Xw is kept up to date.
 
     Rows of ``columns`` are the columns of X. Returns about how much the objective falls.
     """
@@ -107,7 +142,9 @@ def residual_sweep(
         z = curve * old
         for i in range(n):
             z += x[i] * r[i]
-        new = shrunk(z, lam, curve)
+        new = shrunk(z, lam, curve + ridge)
+        if positive and new < 0.0:
+            new = 0.0
         if new != old:
             change = new - old
             w[j] = new

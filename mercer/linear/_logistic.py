@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.special import ndtr
 
 from mercer._array import largest_size
-from mercer._display import Row, Shown
 from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer._scratch import scratch
+from mercer._threads import threads_for
 from mercer.linear._base import NOISE, Range, checked_unit
 from mercer.optimize import linear_program
 from mercer.result import Status
@@ -23,6 +20,7 @@ from mercer.result import Status
 DIRECT_OPERATIONS = (
     5e7  # operations of a Hessian and its factor, up to which steps are solved directly
 )
+SHORT_ROW = 40  # entries
 MARGIN_BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
 MARGIN_AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
 
@@ -45,7 +43,10 @@ class LogisticDesign(NamedTuple):
     products: np.ndarray | None  # AᵀWA of a dense table whose steps may be solved directly
 
     @classmethod
-    def of(cls, X: Any, weight: np.ndarray, lam: float, intercept: bool) -> LogisticDesign:
+    def of(
+        cls, X: Any, weight: np.ndarray, lam: float, intercept: bool, by_columns: bool = False
+    ) -> LogisticDesign:
+        """Return the columns for a penalty λ; ``by_columns`` keeps them apart without one, too."""
         unit = checked_unit(largest_size(X))
         A: Any
         A, mean = (_sparse if sp.issparse(X) else _dense)(X, unit, weight, intercept)
@@ -57,7 +58,7 @@ class LogisticDesign(NamedTuple):
             if intercept:
                 noise = (NOISE * mean / unit) ** 2 * weight.sum()
                 _drop_constant(A, products, squares, np.flatnonzero(squares[:d] <= noise))
-            if lam == 0.0:
+            if lam == 0.0 and not by_columns:
                 basis = Range.of(A[:, :d], np.abs(mean / unit) * len(A) ** 0.5)
                 A = np.hstack([basis.U, A[:, d:]])
                 products, squares = _products(A, weight)
@@ -71,11 +72,17 @@ class LogisticDesign(NamedTuple):
 
     def values(self, theta: np.ndarray) -> np.ndarray:
         """Return G = A (θ / scale)."""
-        return np.asarray(self.A @ (theta / self.scale))
+        with threads_for(self._products_of(theta)):
+            return np.asarray(self.A @ (theta / self.scale))
 
     def slopes(self, S: np.ndarray) -> np.ndarray:
         """Return the derivative in θ of what has the slopes S in G."""
-        return np.asarray(self.A.T @ S) / self.scale
+        with threads_for(self._products_of(S)):
+            return np.asarray(self.A.T @ S) / self.scale
+
+    def _products_of(self, V: np.ndarray) -> float:
+        """Return the multiplications of a product with a table V."""
+        return float(self.A.shape[0]) * self.A.shape[1] * V.shape[1]
 
     def back(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return w (d, k) and b (k,) in the units of the data."""
@@ -134,11 +141,12 @@ def _products(A: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray | None, np.
     """Return AᵀWA, or None where it is too large to be of use, and its diagonal."""
     if factor_cost(*A.shape) > DIRECT_OPERATIONS:
         return None, np.einsum("i,ij,ij->j", weight, A, A)
-    if (weight == weight[0]).all():
-        products = weight[0] * (A.T @ A)
-    else:
-        B = A * np.sqrt(weight)[:, None]
-        products = B.T @ B
+    with threads_for(float(A.size) * A.shape[1]):
+        if (weight == weight[0]).all():
+            products = weight[0] * (A.T @ A)
+        else:
+            B = A * np.sqrt(weight)[:, None]
+            products = B.T @ B
     return products, np.diag(products).copy()
 
 
@@ -174,7 +182,7 @@ class SoftmaxPoint(NamedTuple):
     def apply(self, V: np.ndarray) -> np.ndarray:
         """Return the curvature w (diag(p) − ppᵀ) times V."""
         Z = self.P * V
-        Z -= self.P * Z.sum(axis=1, keepdims=True)
+        Z -= self.P * row_sums(Z)
         Z *= self.w
         return Z
 
@@ -186,6 +194,21 @@ class SoftmaxPoint(NamedTuple):
     def rounded(self, dtype: Any) -> SoftmaxPoint:
         """Return the same in another precision."""
         return self._replace(P=self.P.astype(dtype), w=self.w.astype(dtype))
+
+
+def row_maxima(G: np.ndarray) -> np.ndarray:
+    """Return the largest of each row, as a column; of short rows a column after the other."""
+    if G.shape[1] > SHORT_ROW:
+        return G.max(axis=1, keepdims=True)
+    largest = G[:, 0].copy()
+    for column in G.T[1:]:
+        np.maximum(largest, column, out=largest)
+    return largest[:, None]
+
+
+def row_sums(Z: np.ndarray) -> np.ndarray:
+    """Return Σ of each row, as a column: a product, which short rows are much faster by."""
+    return Z @ np.ones((Z.shape[1], 1), Z.dtype)
 
 
 class BinaryLikelihood:
@@ -220,9 +243,9 @@ class SoftmaxLikelihood:
 
     def at(self, G: np.ndarray) -> SoftmaxPoint:
         """Return what is known of the likelihood at G."""
-        shifted = G - G.max(axis=1, keepdims=True)
+        shifted = G - row_maxima(G)
         P = np.exp(shifted)
-        total = P.sum(axis=1, keepdims=True)
+        total = row_sums(P)
         P /= total
         losses = np.log(total[:, 0]) - shifted[self.rows, self.codes]
         slopes = P.copy()
@@ -315,46 +338,6 @@ def _against(A: Any, codes: np.ndarray, other: int, k: int) -> Any:
 
 
 # ---------------------------------------------------------------- inference
-@dataclass(frozen=True, repr=False)
-class CoefficientTable(Shown):
-    """Coefficients with their standard errors, z = coefficient / error and p = 2 P(Z > |z|).
-
-    Parameters
-    ----------
-    names : list of str
-        A name for each coefficient, the class first if there are several.
-    coef, standard_error, z, p_value : array
-        The columns.
-    """
-
-    _title = "coefficients"
-
-    names: list[str]
-    coef: np.ndarray
-    standard_error: np.ndarray
-    z: np.ndarray
-    p_value: np.ndarray
-
-    @classmethod
-    def of(cls, names: list[str], coef: np.ndarray, errors: np.ndarray) -> CoefficientTable:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = coef / errors
-        return cls(names, coef, errors, z, 2.0 * ndtr(-np.abs(z)))
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the lines of the table."""
-        yield "", f"{'coef':>10} {'std error':>10} {'z':>8} {'p':>8}"
-        figures = (self.names, self.coef, self.standard_error, self.z, self.p_value)
-        for name, coef, error, z, p in zip(*figures, strict=True):
-            yield name, f"{coef:>10.4g} {error:>10.4g} {z:>8.3f} {p:>8.3g}"
-
-    def __str__(self) -> str:
-        width = max(len(name) for name in self.names)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in self.rows())
-
-    __repr__ = __str__
-
-
 def standard_errors(H: np.ndarray, design: LogisticDesign, k: int) -> np.ndarray:
     """Return √diag(M H⁻¹ Mᵀ) of the map M from coordinates to coefficients, (d + 1, k).
 

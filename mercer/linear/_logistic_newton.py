@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
 from mercer._floats import EPS, TINY
 from mercer._limits import Limits
-from mercer._scratch import scratch
+from mercer._threads import threads_for
 from mercer.linear._logistic import (
     DIRECT_OPERATIONS,
     Likelihood,
@@ -25,6 +25,7 @@ from mercer.linear._logistic import (
     factor_cost,
     scaled,
 )
+from mercer.linear._logistic_hessian import hessian
 from mercer.result import Status
 
 DENSE_GUIDE_COLUMNS = 1000  # columns up to which the guide of conjugate gradients may be dense
@@ -237,35 +238,6 @@ class _Direct:
         return H + np.diag(design.penalty[:, 0])
 
 
-def hessian(design: LogisticDesign, point: LikelihoodPoint, *, gauge: float = 0.0) -> np.ndarray:
-    """Return the Hessian of all coordinates, class by class.
-
-    Adding the same to all classes changes no probability: there a softmax has no curvature, and is
-    given ``gauge``, which moves no solution (that has a mean of 0).
-    """
-    (m, _), k = design.scale.shape, point.slopes.shape[1]
-    H, each = np.empty((k, m, k, m)), np.arange(m)
-    for c in range(k):
-        for d in range(c + 1):
-            sign = 1.0 if c == d else -1.0
-            H[c, :, d] = sign * _weighted(design.A, sign * point.entry(c, d))
-            H[c, :, d] /= design.scale * design.scale.T
-            H[d, :, c] = H[c, :, d].T
-        H[c, each, c, each] += design.penalty[:, 0]
-    if k > 1 and gauge:
-        free = np.flatnonzero(design.penalty[:, 0] == 0.0)
-        H[:, free, :, free] += gauge / k
-    return H.reshape(k * m, k * m)
-
-
-def _weighted(A: Any, h: np.ndarray) -> np.ndarray:
-    """Return Aᵀ diag(h) A for h ≥ 0."""
-    if sp.issparse(A):
-        return (A.T @ (sp.diags_array(h) @ A)).toarray()
-    B = np.multiply(A, np.sqrt(h)[:, None], out=scratch(A.shape, np.float64, brief=True))
-    return B.T @ B
-
-
 def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return what solves with H, of least norm if H is singular."""
     factor, failed = dpotrf(H, lower=1)
@@ -298,7 +270,8 @@ class _Conjugate:
             self.guide = self._guide(point)
         unit = max(float(np.abs(gradient).max()), TINY)
         negligible = 0.5 * tol**2 * self.run.null / unit / unit
-        with np.errstate(over="ignore", invalid="ignore"):  # then float64 has its turn
+        calm = np.errstate(over="ignore", invalid="ignore")  # then float64 has its turn
+        with calm, threads_for(float(self.A.shape[0]) * gradient.size):
             x, self.last = conjugate_gradients(
                 lambda P: self._product(point, P),
                 self.guide,
@@ -328,7 +301,8 @@ class _Conjugate:
         self.dense = self.dense or m <= self.run.cheap or self.last > m / self.run.worth
         if self.dense and m <= DENSE_GUIDE_COLUMNS and self.squares is None:
             solve = dpotrs if self.dtype is np.float64 else spotrs
-            factors = [self._block(point.entry(c, c)) for c in range(k)]
+            with threads_for(float(self.A.shape[0]) * m * m):
+                factors = [self._block(point.entry(c, c)) for c in range(k)]
             return lambda R: np.column_stack(
                 [solve(factors[c], R[:, c], lower=1)[0] for c in range(k)]
             )

@@ -47,7 +47,7 @@ def fit_tube(
     are coefficients.
     """
     w = design.weight / design.weight.max()
-    plain = _least_squares(basis, y, a)
+    plain = perfect_fit(basis, y, a)
     if plain is not None:
         return plain
     A = with_constant(basis, intercept)
@@ -66,7 +66,7 @@ def fit_tube(
 
 def fit_largest(basis: Range, y: np.ndarray, intercept: bool) -> ProgramFit:
     """Minimise max |r|; the dual is max yᵀu with Aᵀu = 0 and ‖u‖₁ ≤ 1."""
-    plain = _least_squares(basis, y, 0.0)
+    plain = perfect_fit(basis, y, 0.0)
     if plain is not None:
         return plain
     n, A, unit = len(y), with_constant(basis, intercept), float(np.abs(y).max())
@@ -79,7 +79,7 @@ def fit_largest(basis: Range, y: np.ndarray, intercept: bool) -> ProgramFit:
     return _fit(basis, found, unit, dual / max(float(np.abs(dual).sum()), TINY), intercept)
 
 
-def _least_squares(basis: Range, y: np.ndarray, a: float) -> ProgramFit | None:
+def perfect_fit(basis: Range, y: np.ndarray, a: float) -> ProgramFit | None:
     """Return the least squares fit if all of its errors are within a, or rounding: it is best."""
     gamma = basis.U.T @ y
     error = float(np.abs(y - basis.U @ gamma).max())
@@ -123,10 +123,10 @@ def prove_tube(
     gap = float((cost + a * np.abs(u) - u * r).clip(0.0).sum())
     noise = rounding(design.X, y, fit.coef) * float(w.sum())
     about = "least Σ w |r|" if a == 0.0 else "least Σ w max(0, |r| − a)"
-    primal, imbalance = float(cost.sum()), _imbalance(design, y, u, fit, intercept)
+    primal, imbalance = float(cost.sum()), imbalance_of(design, y, u, fit, intercept)
     if primal < max(gap, imbalance):  # a perfect fit: u = 0 proves more
         gap, imbalance = primal, 0.0
-    return _certificate((primal, gap, noise), imbalance, fit, about)
+    return gap_certificate((primal, gap, noise), imbalance, fit, about)
 
 
 def prove_largest(
@@ -138,8 +138,8 @@ def prove_largest(
     gap = float((np.abs(u) * (primal - np.sign(u) * r)).sum())
     gap += primal * (1.0 - float(np.abs(u).sum()))
     noise = rounding(design.X, y, fit.coef)
-    imbalance = _imbalance(design, y, u, fit, intercept)
-    return _certificate((primal, gap, noise), imbalance, fit, "least max |r|")
+    imbalance = imbalance_of(design, y, u, fit, intercept)
+    return gap_certificate((primal, gap, noise), imbalance, fit, "least max |r|")
 
 
 def residuals(design: DenseDesign, y: np.ndarray, fit: ProgramFit) -> np.ndarray:
@@ -153,7 +153,7 @@ def rounding(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
     return 64 * EPS * (float(np.abs(y).max()) + float(terms))
 
 
-def _certificate(
+def gap_certificate(
     figures: tuple[float, float, float], imbalance: float, fit: ProgramFit, about: str
 ) -> Certificate:
     primal, gap, noise = figures
@@ -170,7 +170,7 @@ def _certificate(
     return Certificate("relative duality gap", value, TOLERANCE, about, parts)
 
 
-def _imbalance(
+def imbalance_of(
     design: DenseDesign, y: np.ndarray, u: np.ndarray, fit: ProgramFit, intercept: bool
 ) -> float:
     """Return what Xᵀu ≠ 0 may change in the dual: Σ |u·x| |w| for coefficients of this size."""
@@ -197,8 +197,13 @@ class BoxOptimum(NamedTuple):
     interrupted: bool = False
 
 
-def solve_box_program(B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray) -> BoxOptimum:
+def solve_box_program(
+    B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray, *, balanced: bool = False
+) -> BoxOptimum:
     """Solve the program from an interior point x, which states b = Bᵀx.
+
+    ``balanced`` takes a vertex for better, too, where it keeps the equations better: multipliers
+    that are small beside u need that.
 
     Parameters
     ----------
@@ -217,7 +222,7 @@ def solve_box_program(B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray
                 break
     except KeyboardInterrupt:
         interrupted = True
-    vertex = _vertex(B, c, b, u, best)
+    vertex = _vertex(B, c, b, u, best, balanced)
     return BoxOptimum(*(vertex or (best.x, best.beta)), steps, interrupted)
 
 
@@ -297,7 +302,7 @@ def _reach(a: np.ndarray, da: np.ndarray, b: np.ndarray, db: np.ndarray) -> floa
 
 
 def _vertex(
-    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _Point
+    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _Point, balanced: bool
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the vertex that a point is close to, if it is as good: it is exact to rounding."""
     m = B.shape[1]
@@ -317,8 +322,10 @@ def _vertex(
     if not ((x[basis] >= -slack) & (x[basis] <= u[basis] + slack)).all():
         return None
     x = np.clip(x, 0.0, u)
-    worse = _true_gap(B, c, u, x, beta) > _true_gap(B, c, u, at.x, at.beta)
-    return None if worse else (x, beta)
+    here, there = _true_gap(B, c, u, at.x, at.beta), _true_gap(B, c, u, x, beta)
+    if balanced:
+        here, there = here + _astray(B, b, at.x, at.beta), there + _astray(B, b, x, beta)
+    return None if there > here else (x, beta)
 
 
 def _true_gap(
@@ -326,3 +333,8 @@ def _true_gap(
 ) -> float:
     r = c - B @ beta
     return float(np.where(r > 0, (u - x) * r, -x * r).sum())
+
+
+def _astray(B: np.ndarray, b: np.ndarray, x: np.ndarray, beta: np.ndarray) -> float:
+    """Return what equations that do not hold may change in the gap."""
+    return float(np.abs(b - B.T @ x) @ np.abs(beta))

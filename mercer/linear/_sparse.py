@@ -142,21 +142,27 @@ def solve_sparse(design: SparseDesign, lam: float = 0.0) -> Solution:
         residual = A.T @ (design.Y - A @ coef) - lam * coef
         proof = prove_ridge(residual, A.T @ design.Y, 0.0, {}, rows)
     else:  # columns have norm 1
-        proof = prove_least_squares(A, design.Y, coef, np.ones(len(coef)), {}, rows)
+        residual = design.Y - A @ coef
+        proof = prove_least_squares(A, design.Y, coef, residual, np.ones(len(coef)), {}, rows)
     steps = max(int(f[2]) for f in found)
     unproved = Status.MAX_ITER if steps >= LSMR_STEPS else Status.ROUNDING
     return Solution(coef, Status.OPTIMAL if proof.ok else unproved, proof, stats={"steps": steps})
 
 
 def prove_least_squares(
-    X: Any, Y: np.ndarray, coef: np.ndarray, norms: np.ndarray, parts: dict[str, Any], rows: str
+    X: Any,
+    Y: np.ndarray,
+    coef: np.ndarray,
+    residual: np.ndarray,
+    norms: np.ndarray,
+    parts: dict[str, Any],
+    rows: str,
 ) -> Certificate:
     """Prove Xᵀ(Y − Xc) = 0: the residual is at right angles to every column, which has its norm.
 
     The value is the largest cosine of a residual and a column; a residual that is smaller than the
     rounding of the terms it is made of counts as large as that, over the tolerance.
     """
-    residual = Y - X @ coef
     lengths = np.sqrt(np.einsum("it,it->t", residual, residual))
     terms = norms @ np.abs(coef) + np.sqrt(np.einsum("it,it->t", Y, Y))
     visible = np.maximum(lengths, 64 * EPS * terms / COSINE)

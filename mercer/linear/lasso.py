@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_X_y
 
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Integers
-from mercer.linear._base import FLOATS, DenseDesign, LinearRegressor
-from mercer.linear._lasso import WHOLE_COLUMNS, Gap, GramSet, ResidualSet, WorkingSet
-from mercer.linear._sparse import Columns, SparseDesign
-from mercer.result import Certificate, Solution, Status
-from mercer.solvers.ridge_path import check_lams
-
-ROUGH_GAP = 1e-2  # relative gap of the λ that only lead to the one that is asked for
-STRIDE = 0.5  # ratio of these
-SHORT_ROWS = 5000  # rows up to which columns of a sparse table are taken out densely
+from mercer.linear._base import LinearRegressor
+from mercer.linear._lasso_path import LassoDesign, LassoPath, path_of, solve_lasso
+from mercer.result import Solution
 
 
 class Lasso(RegressorMixin, LinearRegressor):
@@ -41,6 +28,8 @@ class Lasso(RegressorMixin, LinearRegressor):
         λ > 0.
     fit_intercept : bool, default=True
         Whether to fit the offset b, which is not penalised.
+    positive : bool, default=False
+        Whether coefficients must be ≥ 0; the offset may have either sign.
     tol : float, default=1e-6
         The duality gap that is proved, relative to the objective of w = 0.
     max_iter : int, default=100000
@@ -57,7 +46,8 @@ class Lasso(RegressorMixin, LinearRegressor):
     n_iter_ : int
         Sweeps.
     certificate_ : Certificate
-        Primal, dual, duality gap, and by how much the worst column violates |xᵀr| ≤ nλ.
+        Primal, dual, duality gap, and by how much the worst column violates |xᵀr| ≤ nλ
+        (xᵀr ≤ nλ for coefficients ≥ 0).
 
     Examples
     --------
@@ -74,10 +64,12 @@ class Lasso(RegressorMixin, LinearRegressor):
     }
 
     accepts_sparse = True
+    l1_ratio: float = 1.0
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
+        "positive": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
@@ -88,18 +80,21 @@ class Lasso(RegressorMixin, LinearRegressor):
         lam: float = 1.0,
         *,
         fit_intercept: bool = True,
+        positive: bool = False,
         tol: float = 1e-6,
         max_iter: int = 100_000,
         time_limit: float | None = None,
     ):
         self.lam = lam
         self.fit_intercept = fit_intercept
+        self.positive = positive
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Solution:
-        design = LassoDesign.of(*self._checked(X, y, sample_weight), self.fit_intercept)
+        rows = self._checked(X, y, sample_weight)
+        design = LassoDesign.of(*rows, self.fit_intercept, self.l1_ratio, self.positive)
         limits = Limits.of(self.max_iter, self.time_limit)
         solution = solve_lasso(design, self.lam, tol=self.tol, limits=limits)
         self._keep(design.scaling, solution.value[:, None])
@@ -112,39 +107,6 @@ class Lasso(RegressorMixin, LinearRegressor):
         return tags
 
 
-@dataclass(frozen=True)
-class LassoPath:
-    """Solutions of the lasso for falling λ; unpacks into (lams, coefs, gaps).
-
-    Out of time or interrupted it ends with the λ that was under way; smaller ones are left out.
-
-    Parameters
-    ----------
-    lams : array of shape (n_lams,)
-        λ, falling.
-    coefs : array of shape (d, n_lams)
-        The coefficients for each λ.
-    gaps : array of shape (n_lams,)
-        The duality gap for each λ.
-    intercepts : array of shape (n_lams,)
-        The offsets b.
-    certificates : tuple of Certificate
-        The proof for each λ.
-    statuses : tuple of Status
-        How the solve for each λ ended.
-    """
-
-    lams: np.ndarray
-    coefs: np.ndarray
-    gaps: np.ndarray
-    intercepts: np.ndarray
-    certificates: tuple[Certificate, ...]
-    statuses: tuple[Status, ...]
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        return iter((self.lams, self.coefs, self.gaps))
-
-
 def lasso_path(
     X: Any,
     y: Any,
@@ -153,6 +115,7 @@ def lasso_path(
     eps: float = 1e-3,
     *,
     fit_intercept: bool = False,
+    positive: bool = False,
     tol: float = 1e-4,
     time_limit: float | None = None,
 ) -> LassoPath:
@@ -173,6 +136,8 @@ def lasso_path(
         The smallest of them relative to the largest, 0 < eps < 1.
     fit_intercept : bool, default=False
         Whether there is an offset b.
+    positive : bool, default=False
+        Whether coefficients must be ≥ 0.
     tol : float, default=1e-4
         The duality gap that is proved for each λ, relative to the objective of w = 0.
     time_limit : float or None, default=None
@@ -195,126 +160,15 @@ def lasso_path(
     >>> all(proof.ok for proof in path.certificates)
     True
     """
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=FLOATS, order="C", y_numeric=True)
-    if not tol > 0.0:
-        raise ValueError(f"tol must be > 0; got {tol!r}")
-    if not (time_limit is None or time_limit >= 0.0):
-        raise ValueError(f"time_limit must be ≥ 0 or None; got {time_limit!r}")
-    limits = Limits.of(-1, time_limit)
-    design = LassoDesign.of(X, np.asarray(y, np.float64), np.ones(X.shape[0]), fit_intercept)
-    given = _default_lams(design, n_lams, eps) if lams is None else check_lams(lams, "lams")
-    path = solve_path(design, np.sort(given)[::-1], tol=tol, limits=limits)
-    _warn(path, len(given), limits)
-    return path
-
-
-def _warn(path: LassoPath, n_lams: int, limits: Limits) -> None:
-    """Say which λ are not proved, or not there."""
-    unproved = [status for status in path.statuses if not status.ok]
-    missing = n_lams - len(path.lams)
-    reason = limits.stopped(0) if missing else next(iter(unproved), None)
-    if reason is not None:
-        text = f"lasso_path: of {n_lams} λ {len(unproved)} not proved, {missing} not reached"
-        warnings.warn(f"{text}: {reason.advice}", ConvergenceWarning, stacklevel=3)
-
-
-def _default_lams(design: LassoDesign, n_lams: int, eps: float) -> np.ndarray:
-    """Return n λ, evenly in the logarithm, from the least with w = 0 down to eps of it."""
-    if not (n_lams >= 1 and 0.0 < eps < 1.0):
-        raise ValueError(f"n_lams must be ≥ 1 and eps between 0 and 1; got {n_lams!r} and {eps!r}")
-    largest = float(np.abs(design.columns.correlate(design.y)).max(initial=0.0)) / len(design.y)
-    largest = largest * design.unit or float(np.finfo(np.float64).resolution)
-    return np.geomspace(largest, largest * eps if n_lams > 1 else largest, int(n_lams))
-
-
-# ---------------------------------------------------------------- solving
-class LassoDesign(NamedTuple):
-    """Columns and targets of a lasso, weighted and centred, and what leads back to the data."""
-
-    columns: Columns
-    y: np.ndarray
-    scaling: DenseDesign | SparseDesign
-
-    @classmethod
-    def of(cls, X: Any, y: np.ndarray, weight: np.ndarray, intercept: bool) -> LassoDesign:
-        if sp.issparse(X):
-            rows = SparseDesign.of(X, y, weight, intercept, scaled=False)
-            return cls(rows.columns(), rows.Y[:, 0], rows)
-        dense = DenseDesign.of(X, y, weight, intercept)
-        table, targets = dense.weighted()
-        return cls(Columns(table), targets[:, 0], dense._replace(X=table, Y=targets))  # held once
-
-    @property
-    def unit(self) -> float:
-        """What a λ of the data is divided by: n λ is that of the columns."""
-        return self.scaling.unit * self.scaling.y_unit
-
-    def working_set(self) -> WorkingSet:
-        """Return an empty set that holds its columns in the way that suits the table.
-
-        Steps on inner products are cheaper than steps on dense columns of length n where columns
-        are fewer than rows, or sparse and long.
-        """
-        (n, d), sparse = self.columns.shape, sp.issparse(self.columns.X)
-        by_products = d <= max(WHOLE_COLUMNS, n) or (sparse and n > SHORT_ROWS)
-        return (GramSet if by_products else ResidualSet)(self.columns, self.y)
-
-
-def solve_lasso(design: LassoDesign, lam: float, *, tol: float, limits: Limits) -> Solution:
-    """Solve for one λ: by a few larger ones on the way, roughly."""
-    work = design.working_set()
-    n = len(design.y)
-    target = n * lam / design.unit
-    before = float(np.abs(work.b).max(initial=0.0))
-    while before * STRIDE > target and not limits.stopped(work.steps):
-        work.solve(before * STRIDE, before, max(tol, ROUGH_GAP), limits)
-        before *= STRIDE
-    work.exact = True
-    gap, status = work.solve(target, max(before, target), tol, limits)
-    w = work.coef()
-    certificate = _certificate(gap, design, tol, w, lam)
-    return Solution(w, status, certificate, stats={"steps": max(work.steps, 1)})
-
-
-def solve_path(design: LassoDesign, lams: np.ndarray, *, tol: float, limits: Limits) -> LassoPath:
-    """Solve for falling λ, each from the solution for the one before, until time is over."""
-    work, n = design.working_set(), len(design.y)
-    before = max(float(np.abs(work.b).max(initial=0.0)), n * lams[0] / design.unit)
-    coefs, intercepts = np.empty((design.columns.shape[1], len(lams))), np.empty(len(lams))
-    proofs: list[Certificate] = []
-    statuses: list[Status] = []
-    gaps: list[float] = []
-    for k, lam in enumerate(lams):
-        target = n * lam / design.unit
-        gap, status = work.solve(target, before, tol, limits)
-        before, w = target, work.coef()
-        coefs[:, k : k + 1], intercepts[k : k + 1] = design.scaling.in_units(w[:, None])
-        proofs.append(_certificate(gap, design, tol, w, lam))
-        statuses.append(status)
-        gaps.append(gap.gap / _rows_in_units(design))
-        if limits.stopped(work.steps):
-            break
-    m, proved = len(proofs), (tuple(proofs), tuple(statuses))
-    return LassoPath(lams[:m], coefs[:, :m], np.array(gaps), intercepts[:m], *proved)
-
-
-def _certificate(
-    gap: Gap, design: LassoDesign, tol: float, w: np.ndarray, lam: float
-) -> Certificate:
-    n = _rows_in_units(design)
-    parts = {
-        "primal": gap.primal / n,
-        "dual": gap.dual / n,
-        "gap": gap.gap / n,
-        "relative_gap": gap.relative,
-        "violation": max(gap.violation, 0.0),
-        "lam": lam,
-        "n_nonzero": int(np.count_nonzero(w)),
-    }
-    about = "‖y − Xw − b‖² / (2n) + λ‖w‖₁; the gap is relative to its value at w = 0"
-    return Certificate("relative duality gap", gap.relative, tol, about, parts)
-
-
-def _rows_in_units(design: LassoDesign) -> float:
-    """Return what an objective is divided by to be that of the data: n, in the unit of y²."""
-    return len(design.y) / design.scaling.y_unit**2
+    return path_of(
+        "lasso_path",
+        X,
+        y,
+        lams,
+        n_lams=n_lams,
+        eps=eps,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        time_limit=time_limit,
+        positive=positive,
+    )

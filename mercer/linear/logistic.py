@@ -15,10 +15,11 @@ from mercer._estimator import check_weights, class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
 from mercer._state import Attribute, Floats, Instance, Integers, Labels, Maybe, one_more, per_class
+from mercer._threads import threads_for
 from mercer.linear._base import LinearModel, checked_unit
+from mercer.linear._inference import CoefficientTable
 from mercer.linear._logistic import (
     BinaryLikelihood,
-    CoefficientTable,
     Likelihood,
     LogisticDesign,
     Separation,
@@ -27,16 +28,16 @@ from mercer.linear._logistic import (
     scaled,
     standard_errors,
 )
-from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun, State, hessian
+from mercer.linear._logistic_hessian import hessian
+from mercer.linear._logistic_l1 import solve_l1
+from mercer.linear._logistic_lbfgs import descend_lbfgs
+from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun
 from mercer.losses.risk import log_probabilities
-from mercer.optimize import lbfgs
 from mercer.result import Certificate, Solution, Status
 
 STILL_MOVING = 0.1  # change of a decision value by the last step that says: not at a minimum
 ERROR_OPERATIONS = 4e8  # operations that standard errors may take
 MANY_CLASSES = 20  # classes
-MEMORY = 10  # steps that are remembered
-GOAL = 0.3  # of the error: the norm of the gradient at which steps end, where curvatures are 1
 
 
 class LogisticRegression(ClassifierMixin, LinearModel):
@@ -47,13 +48,18 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     Newton's method (iteratively reweighted least squares), by a factor where coefficients are few,
     else by conjugate gradients; or L-BFGS, whose end is proved by a step of Newton's method.
 
+    With ``l1_ratio`` ρ > 0 the penalty is λρ‖w‖₁ + ½λ(1 − ρ)‖w‖²: many coefficients are exactly 0.
+    Newton's method then works on a growing set of columns, and the proof is a duality gap.
+
     Without a penalty (λ = 0) there is no minimum if a linear function separates the classes: the
     coefficients would grow without end. That is found out, said, and the function is given.
 
     Parameters
     ----------
     lam : float, default=1.0
-        λ ≥ 0, the weight of ‖w‖²/2; the intercept is not penalised.
+        λ ≥ 0, the weight of the penalty; the intercept is not penalised.
+    l1_ratio : float, default=0.0
+        ρ, 0 ≤ ρ ≤ 1: the share of ‖w‖₁ in the penalty. 0 is ‖w‖²/2 alone, 1 is ‖w‖₁ alone.
     fit_intercept : bool, default=True
         Whether to fit the offset b.
     class_weight : dict, "balanced" or None, default=None
@@ -64,7 +70,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     tol : float, default=1e-6
         The error that is proved: √(what a Newton step would gain, relative to the value at w = 0),
         and the largest entry of the gradient, relative to the terms of its sum. Where coefficients
-        are few the fit goes on to rounding.
+        are few the fit goes on to rounding. With ρ > 0: the duality gap, relative to that value.
     max_iter : int, default=1000
         Most steps of all; −1 is no limit.
     time_limit : float or None, default=None
@@ -84,13 +90,14 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         The method that was used, "newton" or "lbfgs".
     standard_errors_, intercept_standard_errors_ : array
         Standard errors of ``coef_`` and ``intercept_`` from the inverse of the Hessian of the
-        objective. Not there for very many coefficients, for which they take longer than the fit.
+        objective. Not there with ρ > 0, nor for very many coefficients, for which they take longer
+        than the fit.
     separating_direction_, separating_intercept_ : array or None
         w and b of a function that separates the classes, shaped as ``coef_`` and ``intercept_``:
         no label is behind another class, and some are ahead. None if there is none or λ > 0.
     certificate_ : Certificate
         Newton's decrement, the norm of the gradient, the objective; ``separation`` where there is
-        one.
+        one. With ρ > 0: primal, dual, duality gap.
 
     Examples
     --------
@@ -117,9 +124,13 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     }
 
     accepts_sparse = True
+    separating_direction_: np.ndarray | None
+    separating_intercept_: np.ndarray | None
+    _errors: np.ndarray | None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "fit_intercept": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "solver": [StrOptions({"auto", "newton", "lbfgs"})],
@@ -132,6 +143,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         self,
         *,
         lam: float = 1.0,
+        l1_ratio: float = 0.0,
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: str = "auto",
@@ -140,6 +152,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         time_limit: float | None = None,
     ):
         self.lam = lam
+        self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.solver = solver
@@ -158,11 +171,22 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         X, y = self._fit_table(X, y)
         limits = Limits.of(self.max_iter, self.time_limit)
         codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))
+        largest = float(X.shape[0]) * (X.shape[1] * len(self.classes_)) ** 2
+        with threads_for(largest):  # else each product decides for itself
+            return self._minimise(X, codes, weight, limits, **thresholds)
+
+    def _minimise(
+        self, X: Any, codes: np.ndarray, weight: np.ndarray, limits: Limits, **thresholds: float
+    ) -> Solution:
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             X, codes, weight = X[used], codes[used], weight[used]
         unit = checked_unit(float(weight.max()))  # 1, unless weights are huge or tiny
-        design = LogisticDesign.of(X, weight / unit, float(self.lam) / unit, self.fit_intercept)
+        lam = float(self.lam) / unit
+        l1, ridge = lam * self.l1_ratio, lam * (1.0 - self.l1_ratio)
+        design = LogisticDesign.of(X, weight / unit, ridge, self.fit_intercept, l1 > 0.0)
+        if l1 > 0.0:
+            return self._keep_sparse(design, codes, weight / unit, l1, unit, limits)
         run = NewtonRun(design, self._likelihood(codes, weight / unit), **thresholds)
         return self._keep_fit(run, unit, *self._solved(run, codes, limits))
 
@@ -228,6 +252,26 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return Status.OPTIMAL if run.error <= self.tol else status
 
     # ------------------------------------------------------------ what is kept
+    def _keep_sparse(
+        self,
+        design: LogisticDesign,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        l1: float,
+        unit: float,
+        limits: Limits,
+    ) -> Solution:
+        """Minimise with λρ‖w‖₁, and keep what is found."""
+        if self.solver == "lbfgs":
+            raise ValueError("solver='lbfgs' has no kinks: take solver='newton' where l1_ratio > 0")
+        k = len(self.classes_)
+        solution = solve_l1(design, codes, weight, k, l1, unit, tol=self.tol, limits=limits)
+        self.coef_, self.intercept_ = self._in_units(design, solution.value)
+        self.n_iter_, self.solver_ = solution.stats["steps"], "newton"
+        self.separating_direction_ = self.separating_intercept_ = None
+        self._errors = None
+        return solution
+
     def _keep_fit(
         self, run: NewtonRun, unit: float, status: Status, found: Separation | None
     ) -> Solution:
@@ -256,7 +300,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         n, m = design.A.shape
         if n * (m * k) ** 2 + (m * k) ** 3 > ERROR_OPERATIONS:
             return None
-        return standard_errors(hessian(design, run.state.point), design, k)
+        with threads_for(float(n) * m * m * k * k):
+            return standard_errors(hessian(design, run.state.point), design, k)
 
     def _prove(self, run: NewtonRun, unit: float, found: Separation | None) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""
@@ -292,8 +337,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         if self._errors is None:
             raise AttributeError(
-                "there are no standard errors: the classes are separated, or there are so many "
-                "coefficients that they would take longer than the fit"
+                "there are no standard errors: the classes are separated, l1_ratio is above 0, or "
+                "there are so many coefficients that they would take longer than the fit"
             )
         return self._errors
 
@@ -329,51 +374,3 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, shape (m, n_classes)."""
         return np.exp(self.predict_log_proba(X))
-
-
-# ---------------------------------------------------------------- L-BFGS
-class ScaledObjective:
-    """The objective in units of its value at 0, as a function of x with θ = unit · x.
-
-    The curvature at x = 0 is about 1, as it is in θ. Value and gradient are asked for one after the
-    other: the state serves both.
-    """
-
-    def __init__(self, run: NewtonRun):
-        self.run, self.unit = run, run.null**0.5
-        self.start = run.state.theta.ravel() / self.unit
-        self._x, self._state = self.start, run.state
-
-    def theta(self, x: np.ndarray) -> np.ndarray:
-        """Return coordinates as the run has them, (m, k)."""
-        return (self.unit * x).reshape(self.run.state.theta.shape)
-
-    def _at(self, x: np.ndarray) -> State:
-        if not np.array_equal(x, self._x):
-            self._x, self._state = x.copy(), self.run.at(self.theta(x))
-        return self._state
-
-    def value(self, x: np.ndarray) -> float:
-        return self._at(x).value / self.run.null
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        return self.run.gradient(self._at(x)).ravel() / self.unit
-
-
-def descend_lbfgs(run: NewtonRun, tol: float, limits: Limits) -> Status:
-    """Go down by L-BFGS until the error is about ``tol``, from where the run stands."""
-    objective = ScaledObjective(run)
-    solution = lbfgs(
-        objective.value,
-        objective.start,
-        objective.gradient,
-        memory=MEMORY,
-        tol=GOAL * tol,
-        max_iter=max(limits.max_iter - run.steps, 0) if limits.max_iter >= 0 else 10**9,
-        time_limit=limits.seconds_left(),
-    )
-    run.move(objective.theta(solution.value))
-    run.steps += solution.stats["iterations"]
-    if solution.status is Status.INTERRUPTED:
-        limits.interrupt()
-    return solution.status

@@ -9,7 +9,7 @@ threads of one spin for a while against those of the other.
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -84,12 +84,16 @@ def _routine(library: str, name: str) -> Any:
 
 def _pointer(value: Any, real: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return ctypes.c_void_p(value.ctypes.data)
-    if isinstance(value, str):
-        return ctypes.c_char_p(value.encode())
+        return ctypes.c_void_p(value.__array_interface__["data"][0])
     if isinstance(value, ctypes.c_int):
         return ctypes.byref(value)
-    return ctypes.byref(ctypes.c_int(value) if isinstance(value, int) else real(value))
+    return _constant(value, ctypes.c_int if isinstance(value, int) else real)
+
+
+@lru_cache(4096)
+def _constant(value: Any, kind: Any) -> Any:
+    """Return the address of a number or a letter, which no routine writes to."""
+    return ctypes.c_char_p(value.encode()) if isinstance(value, str) else ctypes.byref(kind(value))
 
 
 def _step(A: np.ndarray) -> int:

@@ -15,7 +15,7 @@ from mercer import LogisticRegression, Status
 from mercer.linear import _logistic
 from mercer.linear import _logistic_newton as newton
 from mercer.linear._logistic import BinaryLikelihood, LogisticDesign, SoftmaxLikelihood
-from mercer.linear.logistic import ScaledObjective
+from mercer.linear._logistic_lbfgs import ScaledObjective
 from mercer.optimize import check_gradient, linear_program
 from tests.cases import sparse_table, table
 from tests.compare import refuses

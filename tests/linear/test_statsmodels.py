@@ -133,3 +133,32 @@ def test_ridge_is_the_regularised_least_squares_of_statsmodels():
     got = Ridge(0.3, fit_intercept=False).fit(X, y)
     wanted = sm.OLS(y, X).fit_regularized(alpha=0.3 / len(y), L1_wt=0.0)
     np.testing.assert_allclose(got.coef_, wanted.params, rtol=1e-8)
+
+
+# ---------------------------------------------------------------- inference of least squares
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_errors_and_intervals_of_least_squares(intercept, weighted):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3)) * [1.0, 1e4, 1e-5] + [0.0, 1e5, 0.0]
+    y = X @ [1.0, 1e-4, 2e4] + rng.normal(size=40)
+    weight = rng.integers(1, 4, 40).astype(float) if weighted else np.ones(40)
+    table = np.column_stack([X, np.ones(40)]) if intercept else X
+    wanted = sm.WLS(y, table, weights=weight).fit()
+    model = LinearRegression(fit_intercept=intercept).fit(X, y, sample_weight=weight)
+    summary = model.summary()
+    np.testing.assert_allclose(summary.coef, wanted.params, rtol=1e-6)
+    np.testing.assert_allclose(summary.standard_error, wanted.bse, rtol=1e-6)
+    np.testing.assert_allclose(summary.z, wanted.tvalues, rtol=1e-6)
+    np.testing.assert_allclose(summary.p_value, wanted.pvalues, rtol=1e-5, atol=1e-300)
+    np.testing.assert_allclose(summary.interval(0.9), wanted.conf_int(0.1), rtol=1e-6)
+    assert model.degrees_of_freedom_ == wanted.df_resid
+
+
+def test_intervals_of_logistic_regression():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    wanted = sm.Logit(y, np.column_stack([X, np.ones(200)])).fit(disp=0, tol=1e-12)
+    got = LogisticRegression(lam=0.0).fit(X, y).summary().interval()
+    np.testing.assert_allclose(got, wanted.conf_int(), rtol=1e-6)
