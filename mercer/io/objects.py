@@ -15,10 +15,12 @@ from enum import Enum
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, signature
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
+from mercer._named_parts import NamedParts
 from mercer._state import StateError, check_state, declared
 from mercer.io.allowed import (
     BASES,
@@ -211,12 +213,21 @@ def make_object(head: Any, parts: list[Any], classes: dict[str, type]) -> Any:
         object.__setattr__(made, attribute, state.pop(attribute))
     if state:
         made.__dict__.update(state)
+    if isinstance(made, NamedParts):
+        _add_later_parameters(made)
     try:
         check_state(made)
         check_foreign(made)
     except StateError as error:
         raise ModelFileError(f"the model is not what a fit leaves: {error}") from error
     return made
+
+
+def _add_later_parameters(made: NamedParts) -> None:
+    """Give parameters that came after the file was written their defaults."""
+    for name, parameter in signature(type(made)).parameters.items():
+        if name not in vars(made) and parameter.default is not Parameter.empty:
+            made.__dict__[name] = parameter.default
 
 
 def _check_hidden(cls: Any, attributes: list[str]) -> None:

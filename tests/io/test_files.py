@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import SVC, KernelRidge
+from mercer import SVC, AdaBoost, KernelRidge
 from mercer.boosting._stumps import Stump
 from mercer.io import ModelFileError
 from mercer.io.allowed import FUNCTIONS, MERCER, SCIKIT_LEARN
@@ -25,7 +25,7 @@ from mercer.io.objects import (
     known_function,
 )
 from mercer.kernels import RBF
-from tests.io.helpers import manifest_of, round_trip
+from tests.io.helpers import forge, manifest_of, members_of, round_trip
 from tests.test_estimators import NEW, X, Y, fitted
 
 
@@ -220,3 +220,23 @@ def test_a_pipe_is_not_replaced_by_a_model(model, tmp_path):
     with pytest.raises(ModelFileError, match="device or a pipe"):
         mercer.save(model, tmp_path / "pipe")
     assert not (tmp_path / "pipe").is_file()
+
+
+@pytest.mark.parametrize(
+    ("model", "later"),
+    [(AdaBoost(5), "warm_start"), (SVC(C=2.0), "break_ties"), (SVC(), "time_limit")],
+)
+def test_parameters_that_came_later_have_their_defaults(model, later, tmp_path):
+    """A file of an older version does not hold them."""
+    model = fitted(model, X, Y)
+    path = mercer.save(model, tmp_path / "model.mercer")
+    manifest, members = manifest_of(path), members_of(path)
+    members.pop("model.json")
+    _, names, values = manifest["nodes"][manifest["root"]["ref"]]
+    place = names.index(later)
+    names.pop(place)
+    values.pop(place - 1)  # the first name is that of the class
+    old = mercer.load(forge(tmp_path / "old.mercer", manifest, members))
+    assert old.get_params() == model.get_params()
+    assert repr(old) == repr(model)
+    np.testing.assert_array_equal(old.predict(NEW), model.predict(NEW))

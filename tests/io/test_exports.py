@@ -1,0 +1,195 @@
+"""Machines in C and ONNX answer as those that they were written from."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from mercer import (
+    SVC,
+    SVR,
+    KernelLogistic,
+    KernelMachine,
+    KernelRidge,
+    KernelRidgeClassifier,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+)
+from mercer.io import write_c, write_onnx
+from mercer.kernels import RBF, Cosine, Exponential, Laplacian, Linear, Matern, Polynomial, Sigmoid
+
+X, Y = load_iris(return_X_y=True)
+LABELS = ["a", 'b"\\?', "*/ ü\n1"]
+T, WORDS = X[:, 3], np.array(LABELS)[Y]
+X = X[:, :3]
+NEW = np.random.default_rng(0).normal(X.mean(axis=0), X.std(axis=0), size=(60, 3))
+CC = shutil.which("cc")
+ROUNDING = 1e-9
+
+KERNELS = [
+    Linear(),
+    Linear(bias=0.5),
+    Polynomial(3, scale=0.1, bias=0.3),
+    RBF(),
+    Exponential(exponent=0.7),
+    Exponential(0.3, p=1.0),
+    Laplacian(),
+    Matern(0.5),
+    Matern(1.5),
+    Matern(2.5),
+    0.5 * RBF(gamma=0.1) + Laplacian(gamma=0.2) * Linear(bias=1.0),
+    (0.1 * Linear()).exp().normalized() + 2.0,
+    Polynomial(2, bias=1.0).normalized() ** 2,
+    (RBF(gamma=0.2) + Linear()).normalized(),
+]
+MODELS = {
+    "two classes": SVC("rbf").fit(X[Y < 2], Y[Y < 2]),
+    "classes by pairs": SVC(C=3.0).fit(X, WORDS),
+    "classes against the rest": SVC(multiclass="ovr").fit(X, WORDS),
+    "shares": NuSVC(nu=0.3).fit(X, Y),
+    "novelty": OneClassSVM(nu=0.2).fit(X),
+    "numbers": SVR(C=2.0).fit(X, T),
+    "shares of numbers": NuSVR().fit(X, T),
+    "ridge": KernelRidge("rbf", lam=0.1).fit(X, T),
+    "two targets": KernelRidge("laplacian").fit(X, np.column_stack([T, T**2])),
+    "landmarks": KernelRidge("rbf", lam=0.1, landmarks=20, random_state=0).fit(X, T),
+    "ridge of classes": KernelRidgeClassifier().fit(X, WORDS),
+    "odds": KernelLogistic().fit(X, Y),
+    "odds of two": KernelLogistic("linear").fit(X[Y > 0], Y[Y > 0]),
+    "another loss": KernelMachine("huber", lam=0.1).fit(X, T),
+    "another loss of classes": KernelMachine("hinge", lam=0.1).fit(X, WORDS),
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+
+
+def values(model, rows):
+    """Return the values of all problems, a column each."""
+    if isinstance(model, (SVC, NuSVC)):
+        return model._raw_decision(rows)
+    found = model.decision_function(rows) if hasattr(model, "decision_function") else None
+    found = model.predict(rows) if found is None else found
+    return np.asarray(found).reshape(len(rows), -1)
+
+
+# ---------------------------------------------------------------- C
+class Compiled:
+    """What a file of C computes, compiled with all warnings as errors."""
+
+    def __init__(self, model, folder):
+        self.model = model
+        source = write_c(model, folder / "machine.c", name="m")
+        library = folder / "machine.so"
+        command = [CC, "-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+        subprocess.run([*command, "-o", library, source, "-lm"], check=True, capture_output=True)
+        self.library = ctypes.CDLL(str(library))
+
+    def values(self, rows):
+        t = values(self.model, rows[:1]).shape[1]
+        out = np.empty((len(rows), t))
+        for x, f in zip(np.ascontiguousarray(rows), out, strict=True):
+            self.library.m_values(
+                x.ctypes.data_as(ctypes.c_void_p), f.ctypes.data_as(ctypes.c_void_p)
+            )
+        return out
+
+    def labels(self, rows):
+        self.library.m_predict.restype = ctypes.c_int
+        codes = [self.library.m_predict(x.ctypes.data_as(ctypes.c_void_p)) for x in rows.copy()]
+        return np.array(codes)
+
+
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+
+
+@needs_cc
+@every_model
+def test_c_answers_as_the_model(model, tmp_path):
+    machine, wanted = Compiled(model, tmp_path), values(model, NEW)
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(machine.values(NEW), wanted, rtol=ROUNDING, atol=ROUNDING * scale)
+    classes = [-1, 1] if isinstance(model, OneClassSVM) else getattr(model, "classes_", None)
+    if classes is not None:
+        predicted = np.asarray(classes)[machine.labels(NEW)]
+        np.testing.assert_array_equal(predicted, model.predict(NEW))
+
+
+@needs_cc
+@every_kernel
+def test_c_has_the_kernel(kernel, tmp_path):
+    model = KernelRidge(kernel, lam=0.5).fit(X, T)
+    found = Compiled(model, tmp_path).values(NEW)
+    np.testing.assert_allclose(found, values(model, NEW), rtol=ROUNDING, atol=ROUNDING)
+
+
+@needs_cc
+def test_c_tells_the_labels(tmp_path):
+    machine = Compiled(MODELS["classes by pairs"], tmp_path)
+    labels = (ctypes.c_char_p * 3).in_dll(machine.library, "m_classes")
+    assert [label.decode() for label in labels] == MODELS["classes by pairs"].classes_.tolist()
+
+
+# ---------------------------------------------------------------- ONNX
+class Graph:
+    """What an ONNX model computes."""
+
+    def __init__(self, model, folder):
+        runtime = pytest.importorskip("onnxruntime", reason="it is in the extra onnx")
+        path = write_onnx(model, folder / "machine.onnx")
+        self.session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+    def ask(self, name, rows):
+        return self.session.run([name], {"X": rows})[0]
+
+
+@every_model
+def test_onnx_answers_as_the_model(model, tmp_path):
+    graph, wanted = Graph(model, tmp_path), values(model, NEW)
+    found = graph.ask("values", NEW)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, wanted, rtol=ROUNDING, atol=ROUNDING * np.abs(wanted).max())
+    if hasattr(model, "classes_") or isinstance(model, OneClassSVM):
+        np.testing.assert_array_equal(graph.ask("label", NEW), model.predict(NEW))
+
+
+@every_kernel
+def test_onnx_has_the_kernel(kernel, tmp_path):
+    model = KernelRidge(kernel, lam=0.5).fit(X, T)
+    found = Graph(model, tmp_path).ask("values", NEW)
+    np.testing.assert_allclose(found, values(model, NEW), rtol=ROUNDING, atol=ROUNDING)
+
+
+def test_onnx_does_not_cancel_far_from_the_origin(tmp_path):
+    model = KernelRidge(RBF(gamma=0.5), lam=0.5).fit(X + 1e6, T)
+    found = Graph(model, tmp_path).ask("values", NEW + 1e6)
+    np.testing.assert_allclose(found, values(model, NEW + 1e6), rtol=1e-7, atol=1e-7)
+
+
+# ---------------------------------------------------------------- what cannot be
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("write", [write_c, write_onnx])
+def test_what_has_no_such_form_is_told(write, tmp_path):
+    pytest.importorskip("onnx")
+    path = tmp_path / "machine"
+    with pytest.raises(TypeError, match="model must be one of SVC"):
+        write(Perceptron().fit(X, Y), path)
+    with pytest.raises(ValueError, match="kernels that can be exported"):
+        write(SVC(Cosine()).fit(X, Y), path)
+    with pytest.raises(ValueError, match="kernels that can be exported"):
+        write(SVC("precomputed").fit(X @ X.T, Y), path)
+    with pytest.raises(ValueError, match="break_ties"):
+        write(SVC(break_ties=True).fit(X, Y), path)
+    assert not path.exists()
+    assert write(SVC(Sigmoid(0.01)).fit(X, Y), path).exists()
+
+
+def test_a_name_of_c():
+    with pytest.raises(ValueError, match="name must be a name of the language C"):
+        write_c(MODELS["numbers"], "nowhere.c", name="a b")
