@@ -162,8 +162,39 @@ def test_stages_end_in_the_whole():
     assert len(values) == len(labels) == len(model.estimator_weights_)
     np.testing.assert_allclose(values[-1], model.decision_function(X), atol=1e-12)
     np.testing.assert_array_equal(labels[-1], model.predict(X))
+    chances = list(model.staged_predict_proba(X))
+    np.testing.assert_allclose(chances[-1], model.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), chances[-1], atol=1e-12)
+    for P, found in zip(chances, labels, strict=True):
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], found)
+    scores = list(model.staged_score(X, y))
+    assert scores == [float(np.mean(found == y)) for found in labels]
     short = AdaBoost(5).fit(X, y)
     np.testing.assert_array_equal(values[4], short.decision_function(X))
+
+
+@pytest.mark.parametrize("rounds", [1, 5, 30])
+def test_more_rounds_are_those_of_all_at_once(rounds):
+    X, y = datasets.load_iris(return_X_y=True)
+    model = AdaBoost(rounds, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=30).fit(X, y)
+    whole = AdaBoost(30).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    np.testing.assert_array_equal(model.estimator_errors_, whole.estimator_errors_)
+    assert model.certificate_.bound == whole.certificate_.bound
+
+
+def test_rounds_that_do_not_fit_are_told():
+    X, y = datasets.load_iris(return_X_y=True)
+    model = AdaBoost(5, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="n_estimators must be at least 5"):
+        model.set_params(n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="goes on with 4 columns"):
+        model.set_params(n_estimators=9).fit(X[:, :3], y)
+    with pytest.raises(ValueError, match="goes on with 4 columns"):
+        model.fit(X[y < 2], y[y < 2])
+    assert len(model.estimator_weights_) == 5
 
 
 def test_votes_are_the_decision_and_its_softmax_the_probabilities():

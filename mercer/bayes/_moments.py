@@ -8,6 +8,8 @@ moments whose diagonal is never 0 and whose other entries are shrunk by a factor
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,6 +142,19 @@ class Moments(NamedTuple):
         least = max(min(1.0, 1.0 / n), REGULAR)
         return float(np.clip(error / squares if squares > 0 else 1.0, least, 1.0))
 
+    def normal_intensity(self, n: float) -> float:
+        """Return the same from the moments of n rows alone: those of Gaussians, as rows are gone.
+
+        The variance of a correlation r is then (1 − r²)²/n.
+        """
+        R = self.correlations()
+        others = ~np.eye(len(R), dtype=bool) if self.full else np.arange(R.shape[1]) > 0
+        squares = R[others] ** 2 if self.full else R[:, others] ** 2
+        total = float(squares.sum())
+        error = float(((1.0 - np.minimum(squares, 1.0)) ** 2).sum()) / n
+        least = max(min(1.0, 1.0 / n), REGULAR)
+        return float(np.clip(error / total if total > 0 else 1.0, least, 1.0))
+
     def factor(self) -> np.ndarray | None:
         """Return L or U, or None if columns determine others."""
         return full_factor(self) if self.full else band_factor(self)
@@ -177,26 +192,44 @@ class ClassRows(NamedTuple):
         moments = moments._replace(instead_of_zero=self.instead_of_zero)
         return moments if self.rows.any() else moments.independent()
 
+    def scatter(self, order: int) -> np.ndarray:
+        """Return Σ w x xᵀ, with lags up to the order."""
+        return Moments.of(self.rows, self.weight, 1.0, order).values
+
     def factor(self, order: int, shrinkage: Any) -> tuple[np.ndarray, float]:
         """Return the factor of their covariance and by how much it was shrunk."""
         moments = self.moments(order)
-        given = 0.0 if shrinkage in ("auto", None) else float(shrinkage)
+        intensity = partial(moments.intensity, self.rows, self.weight)
+        return shrunk_factor(moments, shrinkage, intensity, len(self.rows))
+
+
+def shrunk_factor(
+    moments: Moments, shrinkage: Any, intensity: Callable[[], float], n: float
+) -> tuple[np.ndarray, float]:
+    """Return the factor of a covariance of n rows, and by how much it was shrunk."""
+    given = 0.0 if shrinkage in ("auto", None) else float(shrinkage)
+    factor = moments._replace(shrinkage=given).factor()
+    if factor is None and shrinkage == "auto":
+        given = intensity()
         factor = moments._replace(shrinkage=given).factor()
-        if factor is None and shrinkage == "auto":
-            given = moments.intensity(self.rows, self.weight)
-            factor = moments._replace(shrinkage=given).factor()
-        if factor is None:
-            raise ValueError(
-                f"a covariance is singular: {self.rows.shape[0]} rows, {self.rows.shape[1]} "
-                f"columns, of which some determine others; use shrinkage='auto' or more than "
-                f"{given:g}, or a smaller order"
-            )
-        return factor, given
+    if factor is None:
+        raise ValueError(
+            f"a covariance is singular: {n:g} rows, {len(moments.values)} columns, of which some "
+            f"determine others; use shrinkage='auto' or more than {given:g}, or a smaller order"
+        )
+    return factor, given
 
 
 def lagged(values: np.ndarray, order: int) -> np.ndarray:
     """Return values_{j−l}, shape (d, order + 1); the first where there is none before."""
     return values[np.maximum(np.arange(len(values))[:, None] - np.arange(order + 1), 0)]
+
+
+def lag_products(values: np.ndarray, order: int) -> np.ndarray:
+    """Return x_j x_k of all pairs if the order is d − 1, else x_j x_{j−l} of lags l up to it."""
+    if order >= len(values) - 1:
+        return np.multiply.outer(values, values)
+    return np.where(inside(len(values), order), values[:, None] * lagged(values, order), 0.0)
 
 
 def inside(d: int, order: int) -> np.ndarray:

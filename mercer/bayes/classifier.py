@@ -1,113 +1,45 @@
-"""The Bayes rule, and its classifier of Gaussian classes: naive, linear, quadratic and between."""
+"""The classifier of Gaussian classes: naive, linear, quadratic and between."""
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, check_weights, class_codes, class_priors, validated
+from mercer._estimator import (
+    ProvedEstimator,
+    check_weights,
+    class_codes,
+    class_priors,
+    validated,
+)
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Either, Floats, Labels, Lengths, StateError
+from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, StateError
 from mercer.bayes._moments import (
     LOG_2PI,
     NOISE,
     ClassRows,
+    Moments,
     covariance_of,
     deviations,
     is_full,
+    lag_products,
     log_volume,
+    shrunk_factor,
     squares_of_bands,
     weighted_mean,
     whiten,
 )
+from mercer.bayes._running import RunningMoments, codes_among, known_classes
+from mercer.bayes.rule import BayesRule
 from mercer.result import Certificate, Solution, Status
 
 TOLERANCE = 1e-8
 BLOCK = 2**16  # numbers of new rows that are whitened at once: what the nearer caches hold
-
-
-class BayesRule(ClassifierMixin):
-    """A classifier with any loss matrix and a reject option; a child computes ``_log_joint``."""
-
-    loss: Any
-    priors: Any
-    reject: float | None
-    reject_label: Any
-    classes_: np.ndarray
-    priors_: np.ndarray
-
-    def _log_joint(self, X: Any) -> np.ndarray:
-        """Return log π_c p(x | c), shape (m, C), of unchecked rows."""
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return log π_c p(x | c), shape (m, C); of two classes the difference, shape (m,)."""
-        values = self._log_joint(X)
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return log p(c | x), shape (m, C)."""
-        return log_softmax(self._log_joint(X), axis=1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return p(c | x), shape (m, C)."""
-        return np.exp(self.predict_log_proba(X))
-
-    def log_density(self, X: Any) -> np.ndarray:
-        """Return log p(x | c), shape (m, C)."""
-        values = self._log_joint(X)
-        return values - np.log(self.priors_)
-
-    def expected_loss(self, X: Any) -> np.ndarray:
-        """Return what each decision is expected to cost, shape (m, C)."""
-        P = self.predict_proba(X)
-        loss = self._loss_matrix()
-        return 1.0 - P if loss is None else P @ loss
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the decision of least expected loss for each row, or that it is rejected."""
-        if self.loss is None and self.reject is None:
-            best = self._log_joint(X).argmax(axis=1)  # which checks that there is a fit
-            return self.classes_[best]
-        costs = self.expected_loss(X)
-        best = costs.argmin(axis=1)
-        if self.reject is None:
-            return self.classes_[best]
-        best[costs.min(axis=1) > self.reject] = len(self.classes_)
-        return np.append(self.classes_, self._reject_value())[best]
-
-    # ------------------------------------------------------------ parameters
-    def _loss_matrix(self) -> np.ndarray | None:
-        if self.loss is None:
-            return None
-        loss, count = np.asarray(self.loss, dtype=np.float64), len(self.classes_)
-        if loss.shape != (count, count) or not np.isfinite(loss).all():
-            raise ValueError(
-                f"loss must be {count} × {count} finite numbers, a row for each true class and a "
-                f"column for each decision; got shape {loss.shape}"
-            )
-        return loss
-
-    def _reject_value(self) -> Any:
-        """Return the label of rejected rows."""
-        text = self.classes_.dtype.kind in "USO"
-        label = self.reject_label
-        if label is None:
-            label = "reject" if text else -1
-        if self.reject is not None and label in self.classes_.tolist():
-            raise ValueError(f"reject_label must not be a class; got {label!r}")
-        if self.reject is not None and isinstance(label, str) != text:
-            raise ValueError(
-                f"reject_label must be {'text' if text else 'a number'}, as the classes; got "
-                f"{label!r}"
-            )
-        return label
 
 
 class BandFactors(Floats):
@@ -189,6 +121,8 @@ class GaussianBayes(BayesRule, ProvedEstimator):
             BandFactors("classes", "columns", "band"),
         ),
         "shrinkage_": Floats("covariances"),
+        "counts_": Maybe(Floats("classes")),
+        "scatters_": Maybe(Floats("covariances", "columns", "band")),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -201,6 +135,9 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         "reject": [Interval(Real, 0, None, closed="left"), None],
         "reject_label": [Real, str, None],
     }
+
+    means_: np.ndarray
+    scale_: np.ndarray
 
     def __init__(
         self,
@@ -237,11 +174,68 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         self._reject_value()
         rows = self._centre(X, codes, weight)
         parts = self._parts(rows, codes, weight, counts)
-        fits = [part.factor(self._lags, self.shrinkage) for part in parts]
-        self.factors_ = np.array([factor for factor, _ in fits])
-        self.shrinkage_ = np.array([s for _, s in fits])
+        self._keep_factors([part.factor(self._lags, self.shrinkage) for part in parts])
+        self.counts_, unit = counts, lag_products(self.scale_, self._lags)
+        self.scatters_ = np.array([part.scatter(self._lags) * unit for part in parts])
         self._accept(self._proved(X, codes, weight, counts))
         return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> GaussianBayes:
+        """Fit the classes to these rows and all those before, whichever way they come in parts.
+
+        Counts, means and scatters of the classes are kept, so that the outcome is that of ``fit``
+        to all rows at once; only a singular covariance is shrunk by a rule that needs no rows.
+
+        Parameters
+        ----------
+        X, y : table, labels
+            More rows.
+        classes : array of shape (n_classes,), default=None
+            All labels that will ever come; needed by the first call. A class without a row so far
+            is never predicted.
+        sample_weight : array of shape (n,), default=None
+            Weights ≥ 0.
+        """
+        self._validate_params()
+        first = not hasattr(self, "classes_")
+        X, y = validated(self, X, y, reset=first, dtype=[np.float64, np.float32], order="C")
+        weight = check_weights(sample_weight, len(X))
+        self.classes_ = known_classes(self, classes)
+        self.n_features_in_ = X.shape[1]
+        lags = X.shape[1] - 1 if self.order is None else min(self.order, X.shape[1] - 1)
+        codes = codes_among(y, self.classes_)
+        kind = {"count": len(self.classes_), "order": lags, "tied": self.tied}
+        seen = RunningMoments.of(X, codes, weight, **kind)
+        if not first:
+            seen = RunningMoments(self.counts_, self.means_, self.scatters_).merged(seen)
+        self._keep_running(seen)
+        return self
+
+    def _keep_running(self, seen: RunningMoments) -> None:
+        """Store the model of what has been seen, and its proof."""
+        self.counts_, self.means_, self.scatters_ = seen
+        self.scale_ = seen.unit()
+        there = self.counts_ > 0
+        priors = class_priors(self.priors, np.where(there, self.counts_, 1.0))
+        self.priors_ = np.where(there, priors, 0.0)
+        if self.priors is None:
+            self.priors_ = self.counts_ / self.counts_.sum()
+        self._loss_matrix()
+        self._reject_value()
+        moments = seen.moments(self.scale_, self.ddof)
+        sizes = self.counts_ if len(moments) > 1 else [float(self.counts_.sum())]
+        fits = [
+            shrunk_factor(m, self.shrinkage, partial(m.normal_intensity, max(n, 1.0)), n)
+            for m, n in zip(moments, sizes, strict=True)
+        ]
+        self._keep_factors(fits)
+        self._accept(self._claim(moments, 0.0, sum(not s.any() for s in self.scatters_)))
+
+    def _keep_factors(self, fits: list[tuple[np.ndarray, float]]) -> None:
+        self.factors_ = np.array([factor for factor, _ in fits])
+        self.shrinkage_ = np.array([s for _, s in fits])
 
     def _centre(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Find means and units; return rows about the means of their classes, in units."""
@@ -294,9 +288,14 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         """Compare the moments of the model with those of the data, computed afresh."""
         parts = self._parts(self._standard(X, codes), codes, weight, counts)
         drift = max(float(np.abs(p.weight @ p.rows).max()) / p.divisor for p in parts)
+        moments = [part.moments(self._lags) for part in parts]
+        return self._claim(moments, drift, sum(not p.rows.any() for p in parts))
+
+    def _claim(self, moments: list[Moments], drift: float, without_variance: int) -> Solution:
+        """Return the proof that the model has these moments, and means that are off by so much."""
         misfits = [
-            p.moments(self._lags)._replace(shrinkage=s).misfit(factor)
-            for p, s, factor in zip(parts, self.shrinkage_, self.factors_, strict=True)
+            m._replace(shrinkage=s).misfit(factor)
+            for m, s, factor in zip(moments, self.shrinkage_, self.factors_, strict=True)
         ]
         about = f"Gaussian classes of order {self._lags} have the means and moments of the data"
         shrunk = np.flatnonzero(self.shrinkage_ > 0.0)
@@ -308,7 +307,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
             "order": self._lags,
             "covariances": len(self.factors_),
             "shrunk": [str(self.classes_[c]) for c in shrunk] if not self.tied else len(shrunk),
-            "without_variance": sum(not p.rows.any() for p in parts),
+            "without_variance": without_variance,
             "largest_shrinkage": float(self.shrinkage_.max()),
         }
         certificate = Certificate(
@@ -334,7 +333,9 @@ class GaussianBayes(BayesRule, ProvedEstimator):
             values[part] = self._squares(X[part])
         values *= -0.5
         volumes = np.array([log_volume(factor) for factor in self.factors_])
-        values += np.log(self.priors_) + volumes - 0.5 * d * LOG_2PI - np.log(self.scale_).sum()
+        with np.errstate(divide="ignore"):  # a class without a row so far
+            values += np.log(self.priors_)
+        values += volumes - 0.5 * d * LOG_2PI - np.log(self.scale_).sum()
         return values
 
     def _squares(self, X: np.ndarray) -> np.ndarray:

@@ -7,8 +7,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import (
@@ -48,6 +49,9 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
         Most rounds.
     learning_rate : float, default=1.0
         A factor of all α_m: smaller ones need more rounds.
+    warm_start : bool, default=False
+        Whether a fit keeps the stumps of the one before and adds rounds to them: on the same rows
+        the outcome is that of all rounds at once.
     random_state : int, RandomState instance or None, default=None
         Not used: nothing is random, and of equal stumps the first column and the lowest threshold
         are taken. It is there for programs that set it everywhere.
@@ -93,37 +97,68 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
 
+    classes_: np.ndarray
+
     def __init__(
-        self, n_estimators: int = 50, *, learning_rate: float = 1.0, random_state: Any = None
+        self,
+        n_estimators: int = 50,
+        *,
+        learning_rate: float = 1.0,
+        warm_start: bool = False,
+        random_state: Any = None,
     ):
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
+        self.warm_start = warm_start
         self.random_state = random_state
 
     # ------------------------------------------------------------ fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoost:
         """Fit the stumps to rows X with labels y."""
         self._validate_params()
+        before = self._stumps() if self.warm_start and hasattr(self, "classes_") else []
+        old = (self.n_features_in_, self.classes_.tolist()) if before else None
         X, y = validated(self, X, y, dtype=FLOATS, order="C")
         weight = check_weights(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.classes_, codes = class_codes(y, among=WEIGHTED)
+        if before:
+            self._check_more(len(before), old, (X.shape[1], self.classes_.tolist()))
         share = weight / weight.max()
         sample = SortedColumns(X, codes, len(self.classes_))
-        reason = self._boost(sample, share / share.sum())
+        reason = self._boost(sample, share / share.sum(), before)
         self._accept(self._proved(sample, X, share / share.sum(), reason))
         return self
 
-    def _boost(self, sample: SortedColumns, w: np.ndarray) -> str:
-        """Run the rounds and keep their stumps; return what ended them."""
+    def _stumps(self) -> list[Stump]:
+        """Return the stumps of the last fit."""
+        kept = zip(self.stump_columns_, self.stump_thresholds_, self.stump_classes_, strict=True)
+        return [Stump(int(c), float(t), *map(int, sides)) for c, t, sides in kept]
+
+    def _check_more(self, rounds: int, old: Any, new: Any) -> None:
+        if old != new:
+            raise ValueError(
+                f"warm_start=True goes on with {old[0]} columns and the classes {old[1]}; got "
+                f"{new[0]} columns and {new[1]}"
+            )
+        if rounds > self.n_estimators:
+            raise ValueError(
+                f"n_estimators must be at least {rounds}, the rounds so far, with "
+                f"warm_start=True; got {self.n_estimators}"
+            )
+
+    def _boost(self, sample: SortedColumns, w: np.ndarray, before: list[Stump]) -> str:
+        """Run the rounds, the first with known stumps, and keep all; return what ended them."""
         stumps: list[Stump] = []
         figures: list[tuple[float, float]] = []
         reason, w = "n_estimators", w.copy()
         while reason == "n_estimators" and len(stumps) < self.n_estimators:
-            stump = sample.best(w)
+            known = len(stumps) < len(before)
+            stump = before[len(stumps)] if known else sample.best(w)
             error, alpha = self._weigh(sample, stump, w)
             if error == 0.0:
                 reason = "a stump without error"
@@ -179,11 +214,10 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
     def _bound(self, sample: SortedColumns, w: np.ndarray) -> float:
         """Return Π_m (1 − ε_m + ε_m exp(α_m)) exp(−α_m/2), with errors of the kept stumps."""
         logarithm = 0.0
-        kept = zip(self.stump_columns_, self.stump_thresholds_, self.stump_classes_, strict=True)
-        for (column, threshold, sides), alpha in zip(kept, self.estimator_weights_, strict=True):
+        for stump, alpha in zip(self._stumps(), self.estimator_weights_, strict=True):
             if alpha == 0.0:
                 break
-            error, _ = self._weigh(sample, Stump(column, threshold, *sides), w)
+            error, _ = self._weigh(sample, stump, w)
             logarithm += np.log1p(error * np.expm1(alpha)) - 0.5 * alpha
         # the sums above are of n rounded terms each
         return float(np.exp(logarithm)) * (1.0 + len(w) * EPS * len(self.estimator_weights_))
@@ -226,13 +260,30 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
         """
         return softmax(self._votes(self._new_table(X)), axis=1)
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the decision function after each round."""
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`."""
+        return log_softmax(self._votes(self._new_table(X)), axis=1)
+
+    def _staged_votes(self, X: Any) -> Iterator[np.ndarray]:
         X = self._new_table(X)
         votes = np.zeros((len(X), len(self.classes_)))
         for m in range(len(self.estimator_weights_)):
             self._add_votes(X, slice(m, m + 1), votes)
-            yield _decision(votes.copy())
+            yield votes.copy()
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the decision function after each round."""
+        yield from map(_decision, self._staged_votes(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the probabilities after each round."""
+        for votes in self._staged_votes(X):
+            yield softmax(votes, axis=1)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield the share of right labels after each round."""
+        for labels in self.staged_predict(X):
+            yield accuracy_score(y, labels, sample_weight=sample_weight)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the labels after each round."""

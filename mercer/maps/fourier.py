@@ -62,6 +62,7 @@ class RandomFourier(TableMap):
     True
     """
 
+    named_parts = {"kernel": as_kernel}
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "kernel_": Instance(Kernel),
         "frequencies_": Floats("frequencies", "columns"),

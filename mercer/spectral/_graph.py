@@ -14,10 +14,12 @@ from mercer._array import largest_size, n_threads, ranges
 from mercer._floats import safe_unit
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
-from mercer.solvers.nearest import FeatureSearch
+from mercer.norms import Norm
+from mercer.solvers.nearest import FeatureSearch, NormSearch
 
 TREE_COLUMNS = 6  # a tree is faster than products up to so many columns
 TREE_ROWS = 2000  # and from so many rows on
+FIRST_LIST = 16  # neighbours that a search within a radius begins with
 BLOCK_VALUES = 2**20  # given distances that are sorted together
 
 
@@ -69,6 +71,28 @@ class TablePoints:
         return distance[:, 0], members[index[:, 0]]
 
 
+class NormPoints:
+    """Rows of a table and their distance in a norm."""
+
+    def __init__(self, norm: Norm, X: Any):
+        self.norm, self.sample = norm, Sample(X)
+        self.search = NormSearch(norm, self.sample)
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def own(self) -> Any:
+        return self.sample.data
+
+    def nearest(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.search.find(self.sample if rows is self.sample.data else Sample(rows), k)
+
+    def among(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        part = NormPoints(self.norm, self.sample.data[members])
+        distance, index = part.nearest(self.sample.data, 1)
+        return distance[:, 0], members[index[:, 0]]
+
+
 class GivenPoints:
     """Points known by their distances; a new row holds its distances to all of them."""
 
@@ -104,6 +128,23 @@ def nearest_others(points: Points, k: int) -> tuple[np.ndarray, np.ndarray]:
     own[~own.any(axis=1), -1] = True  # more points are as near as itself
     kept = (len(index), k)
     return distance[~own].reshape(kept), index[~own].reshape(kept)
+
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # tails, heads, lengths
+
+
+def edges_within(points: Points, rows: Any, radius: float) -> Edges:
+    """Return an edge from each row to every training point within a radius.
+
+    Lists of the nearest are doubled until all of them reach beyond the radius.
+    """
+    n, k = len(points), min(FIRST_LIST, len(points))
+    distance, index = points.nearest(rows, k)
+    while k < n and (distance[:, -1] <= radius).any():
+        k = min(2 * k, n)
+        distance, index = points.nearest(rows, k)
+    tails, places = np.nonzero(distance <= radius)
+    return tails, index[tails, places], distance[tails, places]
 
 
 def check_neighbors(n_neighbors: int, n: int) -> None:
@@ -146,15 +187,29 @@ class Graph(NamedTuple):
 
     def components(self) -> np.ndarray:
         """Return the number of the connected component of each vertex."""
-        pattern = sp.csr_array((np.ones(len(self.indices)), self.indices, self.indptr))
+        parts = np.ones(len(self.indices)), self.indices, self.indptr
+        pattern = sp.csr_array(parts, shape=(self.n, self.n))  # the last vertex may have no edge
         return connected_components(pattern, directed=False)[1]
 
 
 def neighbor_graph(points: Points, k: int) -> tuple[Graph, int]:
     """Return the graph of the k nearest, connected, and how many components it had before."""
-    n = len(points)
     distance, index = nearest_others(points, k)
-    edges = (np.repeat(np.arange(n), k), index.ravel(), distance.ravel())
+    tails = np.repeat(np.arange(len(points)), k)
+    return connected_graph(points, (tails, index.ravel(), distance.ravel()))
+
+
+def radius_graph(points: Points, radius: float) -> tuple[Graph, int]:
+    """Return the graph of all pairs within a radius, connected, as `neighbor_graph` does."""
+    edges = edges_within(points, points.own(), radius)
+    apart = edges[0] != edges[1]
+    tails, heads, lengths = (part[apart] for part in edges)
+    return connected_graph(points, (tails, heads, lengths))
+
+
+def connected_graph(points: Points, edges: Edges) -> tuple[Graph, int]:
+    """Return the graph of these edges and of bridges between its components, and their number."""
+    n = len(points)
     graph = Graph.of_edges(n, *edges)
     labels = graph.components()
     count = int(labels.max()) + 1

@@ -60,12 +60,49 @@ CONTRASTS = {
 }
 
 
+def contrast_of(given: Any) -> Contrast:
+    """Return a contrast by its name, or that of a function y ↦ (G(y), g(y), g′(y))."""
+    return CONTRASTS[given] if isinstance(given, str) else _own_contrast(given)
+
+
+def _own_contrast(function: Callable[[np.ndarray], Any]) -> Contrast:
+    def parts(Y: np.ndarray) -> list[np.ndarray]:
+        values = [np.asarray(part) for part in function(Y)]
+        if [part.shape for part in values] != [Y.shape] * 3:
+            raise ValueError(
+                f"contrast must return three arrays of the shape of its argument, {Y.shape}: G(y) "
+                f"and its two derivatives; got shapes {[part.shape for part in values]}"
+            )
+        return values
+
+    def loop(Y: np.ndarray, g: np.ndarray, value: np.ndarray, slope: np.ndarray) -> None:
+        G, g[...], bend = parts(Y)
+        value += G.sum(axis=-1)
+        slope += bend.sum(axis=-1)
+
+    def rough(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        _, g, bend = parts(Y)
+        return g.astype(Y.dtype), bend.sum(axis=1)
+
+    return Contrast(lambda y: parts(y)[0], loop, rough)
+
+
+def check_contrast(function: Callable[[np.ndarray], Any]) -> None:
+    """Raise unless the three values of a function are G and its first two derivatives."""
+    y, h = np.linspace(-3.0, 3.0, 61), 1e-5
+    low, mid, high = ([np.asarray(part) for part in function(at)] for at in (y - h, y, y + h))
+    for k, name in ((0, "g is not the derivative of G"), (1, "g′ is not the derivative of g")):
+        slope = (high[k] - low[k]) / (2.0 * h)
+        if not np.abs(slope - mid[k + 1]).max() <= 1e-4 * max(1.0, float(np.abs(slope).max())):
+            raise ValueError(f"contrast must return G, g = G′ and g′: {name}")
+
+
 @cache
-def gaussian_figures(name: str) -> tuple[float, float]:
+def gaussian_figures(name: Any) -> tuple[float, float]:
     """Return E G(ν) of a Gaussian ν, and the spread of G(ν) that ν² does not explain."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(200)
     weights = weights / weights.sum()
-    values = CONTRASTS[name].G(nodes)
+    values = contrast_of(name).G(nodes)
     mean, shared = weights @ values, weights @ (values * (nodes**2 - 1.0))
     return float(mean), float(np.sqrt(weights @ (values - mean) ** 2 - shared**2 / 2.0))
 
@@ -102,7 +139,7 @@ Shape = tuple[int, int]
 def moments(
     source: Source,
     shape: Shape,
-    contrast: str,
+    contrast: Any,
     *,
     rough: bool = False,
     covariance: bool = False,
@@ -114,7 +151,7 @@ def moments(
     to sums of its own.
     """
     k, n = shape
-    G = CONTRASTS[contrast]
+    G = contrast_of(contrast)
     workers = workers or (n_threads() if n * k > SERIAL_VALUES else 1)
     sums = [np.zeros((workers, *part)) for part in ((k,), (k,), (k, k), (k, k))]
 
@@ -144,7 +181,7 @@ def turned(W: np.ndarray, Z: np.ndarray) -> Source:
 class SeparationContrast:
     """The negative of Σᵢ Dᵢ E G(yᵢ) over all signals at once, as an objective of rotations."""
 
-    def __init__(self, Z: np.ndarray, contrast: str):
+    def __init__(self, Z: np.ndarray, contrast: Any):
         self.Z, self.contrast = Z, contrast
         self.signs, self.flips = np.zeros(len(Z)), 0
 
@@ -177,14 +214,14 @@ class SeparationContrast:
 class OneSignal(SeparationContrast):
     """The same for the first signal alone: only planes with the first axis count."""
 
-    def __init__(self, Z: np.ndarray, contrast: str):
+    def __init__(self, Z: np.ndarray, contrast: Any):
         super().__init__(Z, contrast)
         self.signs = np.zeros(1)
 
     def _moments(self, W: np.ndarray) -> ContrastMoments:
         y = np.ascontiguousarray(W[:1] @ self.Z)
         g, value, slope = np.empty_like(y), np.zeros(1), np.zeros(1)
-        CONTRASTS[self.contrast].loop(y, g, value, slope)
+        contrast_of(self.contrast).loop(y, g, value, slope)
         n = y.shape[1]
         return ContrastMoments(value / n, slope / n, ((g @ self.Z.T) @ W.T) / n, np.zeros((1, 1)))
 
@@ -197,7 +234,7 @@ class OneSignal(SeparationContrast):
 
 
 # ------------------------------------------------------------------------ algorithms
-def rough_rotation(W: np.ndarray, Z: np.ndarray, contrast: str, steps: int) -> np.ndarray:
+def rough_rotation(W: np.ndarray, Z: np.ndarray, contrast: Any, steps: int) -> np.ndarray:
     """Return W after FastICA's symmetric fixed-point steps in single precision.
 
     W ← D · polar(E g(y) yᵀ − diag E g'(y)) W: large steps that find the basin soon; where the
@@ -215,14 +252,14 @@ def rough_rotation(W: np.ndarray, Z: np.ndarray, contrast: str, steps: int) -> n
     return W
 
 
-def separate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: int) -> Descent:
+def separate(Z: np.ndarray, contrast: Any, W: np.ndarray, tol: float, max_iter: int) -> Descent:
     """Find all signals together, from W."""
     if len(W) > 1:
         W = rough_rotation(W, Z, contrast, min(ROUGH_STEPS, max_iter))
     return descend(SeparationContrast(Z, contrast), W, tol=tol, max_iter=max_iter)
 
 
-def deflate(Z: np.ndarray, contrast: str, W: np.ndarray, tol: float, max_iter: int) -> Descent:
+def deflate(Z: np.ndarray, contrast: Any, W: np.ndarray, tol: float, max_iter: int) -> Descent:
     """Find one signal after the other, each uncorrelated with those before it."""
     found, basis, ends = [], W, []
     start, tol = np.eye(len(W)), tol / max(len(W), 1) ** 0.5  # whatever axes the rest is seen from

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import lstsq, svd
 from sklearn.utils.validation import check_array
 
 from mercer._estimator import TableTransformer, Transformer
 from mercer._floats import TINY
 from mercer._numbers import refuse_no_numbers
-from mercer._state import Attribute, Floats
+from mercer._state import Attribute, Floats, Instance
 from mercer.result import Solution
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, NOT_NEGATIVE, NeedsTargets, eigen_proof, off_identity
@@ -102,6 +102,12 @@ class CCA(CanonicalPairs, TableTransformer):
         of variance one (by n − 1) and uncorrelated; with λ > 0 in aᵀ(R + λI)a.
     x_mean_, y_mean_ : array of shape (d_x,), (d_y,)
         Means of the columns.
+    x_loadings_, y_loadings_ : array of shape (d_x, k), (d_y, k)
+        What the variates say of their own table: X ≈ x_mean_ + U x_loadings_ᵀ and
+        Y ≈ y_mean_ + V y_loadings_ᵀ by least squares. With λ = 0 they are the covariances of
+        columns and variates; over the deviations of the columns these are correlations.
+    coef_ : array of shape (d_y, d_x)
+        What `predict` multiplies with.
     certificate_ : Certificate
         Residual of the eigenproblem, orthogonality error, ranks, the discarded share of Σρ², and
         ``forced``, the number of correlations that are 1 whatever the data.
@@ -126,6 +132,10 @@ class CCA(CanonicalPairs, TableTransformer):
         "y_mean_": Floats("targets"),
         "x_weights_": Floats("columns", "components"),
         "y_weights_": Floats("targets", "components"),
+        "x_loadings_": Floats("columns", "components"),
+        "y_loadings_": Floats("targets", "components"),
+        "coef_": Floats("targets", "columns"),
+        "_one_target": Instance(bool),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -150,8 +160,26 @@ class CCA(CanonicalPairs, TableTransformer):
         self.correlations_ = np.minimum(sizes[:k], 1.0)
         self.x_mean_, self.y_mean_ = left.mean, right.mean
         self.x_weights_, self.y_weights_ = left.weights(A), right.weights(B)
+        self._one_target = Y.ndim == 1
+        self._regress(left, right)
         self._accept(_proved(left, right, A, B, self.correlations_, float(sizes @ sizes)))
         return self
+
+    def _regress(self, left: _Standard, right: _Standard) -> None:
+        """Find what the variates say of each table, by least squares on the training rows."""
+        X, Y = left.table(), right.table()
+        U, V = X @ self.x_weights_, Y @ self.y_weights_
+        self.x_loadings_, self.y_loadings_ = _explained(U, X), _explained(V, Y)
+        self.coef_ = _explained(U, Y) @ self.x_weights_.T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the best linear prediction of Y from the variates U of rows, (m, d_y) or (m,).
+
+        With as many pairs as Y has independent columns, and λ = 0, it is that of least squares.
+        """
+        X = self._new_table(X)
+        Y = (project(X, self.x_mean_, self.coef_.T) + self.y_mean_).astype(X.dtype, copy=False)
+        return Y[:, 0] if self._one_target else Y
 
     def _variates_x(self, X: Any) -> np.ndarray:
         X = self._new_table(X)
@@ -166,6 +194,13 @@ class CCA(CanonicalPairs, TableTransformer):
     def fit_transform(self, X: Any, y: Any) -> Any:
         """Fit, and return the variates (U, V) of the training rows."""
         return self.fit(X, y).transform(X, y)
+
+
+def _explained(U: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return the coefficients of X on variates; NaN where these have left the numbers."""
+    if not np.isfinite(U).all():  # of subnormal columns: the proof fails, and says so
+        return np.full((X.shape[1], U.shape[1]), np.nan)
+    return lstsq(U, X, check_finite=False)[0].T
 
 
 class _Standard(NamedTuple):
@@ -187,6 +222,10 @@ class _Standard(NamedTuple):
         rows /= np.sqrt(len(rows))
         S = Covariance.of(rows, lam)
         return cls(rows, mean, unit, S, rows @ S.basis)
+
+    def table(self) -> np.ndarray:
+        """Return the centred table in the units of the data."""
+        return self.rows * (self.unit * len(self.rows) ** 0.5)
 
     def weights(self, A: np.ndarray) -> np.ndarray:
         """Return weights for the data whose variates have variance one."""

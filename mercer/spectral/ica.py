@@ -28,6 +28,7 @@ from mercer.spectral._separation import (
     CONTRASTS,
     ContrastMoments,
     Source,
+    check_contrast,
     deflate,
     gaussian_figures,
     moments,
@@ -101,9 +102,14 @@ class ICA(Unmixing):
     n_components : int or None, default=None
         How many sources; None means the rank of the centred rows, and fewer are kept if the rank
         is less. If they are fewer than the columns, the leading principal components are unmixed.
-    contrast : {"logcosh", "exp", "kurtosis"}, default="logcosh"
+    contrast : {"logcosh", "exp", "kurtosis"} or callable, default="logcosh"
         G(y) = log cosh y, −exp(−y²/2) or y⁴/4. The first two approximate negentropy and do not
-        mind outliers; the last is a quarter of the fourth moment.
+        mind outliers; the last is a quarter of the fourth moment. A function of your own takes an
+        array y and returns G(y), g(y) = G′(y) and g′(y), each of its shape.
+    whiten : bool, default=True
+        Whether the rows are whitened first. False takes them as white already: of covariance I
+        (with divisor n) once the means are subtracted, which the certificate checks; all sources
+        are then found, and ``components_`` is orthogonal.
     algorithm : {"symmetric", "deflation"}, default="symmetric"
         All sources together, or one after the other, the most non-Gaussian that is found first.
     tol : float, default=1e-6
@@ -146,7 +152,8 @@ class ICA(Unmixing):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
-        "contrast": [StrOptions(set(CONTRASTS))],
+        "contrast": [StrOptions(set(CONTRASTS)), callable],
+        "whiten": ["boolean"],
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "tol": [POSITIVE],
         "max_iter": [COUNT],
@@ -158,7 +165,8 @@ class ICA(Unmixing):
         self,
         n_components: int | None = None,
         *,
-        contrast: str = "logcosh",
+        contrast: Any = "logcosh",
+        whiten: bool = True,
         algorithm: str = "symmetric",
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -167,6 +175,7 @@ class ICA(Unmixing):
     ):
         self.n_components = n_components
         self.contrast = contrast
+        self.whiten = whiten
         self.algorithm = algorithm
         self.tol = tol
         self.max_iter = max_iter
@@ -177,8 +186,10 @@ class ICA(Unmixing):
         """Find the sources; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X)
+        if callable(self.contrast):
+            check_contrast(self.contrast)
         with one_blas_thread():  # threads that wait would take the cores from those of the tiles
-            white = whiten(X, self.n_components)
+            white = whiten(X, self.n_components) if self.whiten else self._as_given(X)
             end = self._best_start(white.signals)
         self._keep(white, orthogonalised(end.W))
         shape = white.signals.shape
@@ -192,6 +203,17 @@ class ICA(Unmixing):
         self.n_iter_ = end.n_iter
         self._accept(self._proved(end, found, slopes, len(X)))
         return self
+
+    def _as_given(self, X: np.ndarray) -> WhiteSignals:
+        """Return rows that are white already as signals, one for each column."""
+        d = X.shape[1]
+        if self.n_components not in (None, d):
+            raise ValueError(
+                f"n_components must be None or the number of columns, {d}, where whiten=False: no "
+                f"principal components are chosen; got {self.n_components}"
+            )
+        mean = X.mean(axis=0, dtype=np.float64)
+        return WhiteSignals(mean, np.eye(d), np.eye(d), np.ascontiguousarray((X - mean).T))
 
     def _best_start(self, Z: np.ndarray) -> Descent:
         rng, find = check_random_state(self.random_state), ALGORITHMS[self.algorithm]

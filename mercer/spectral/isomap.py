@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from mercer._array import allocate
-from mercer._sklearn import StrOptions
-from mercer._state import Attribute, Floats, Integers, Pointers, one_more
+from mercer._array import allocate, ranges
+from mercer._sklearn import Interval, StrOptions
+from mercer._state import Attribute, Floats, Integers, Pointers
+from mercer.norms import L1, L2, Norm, as_norm
 from mercer.solvers import leading_eigenpairs
 from mercer.spectral._base import COUNT
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
 from mercer.spectral._graph import (
+    Edges,
     GivenPoints,
     Graph,
+    NormPoints,
     Points,
     TablePoints,
     check_neighbors,
+    edges_within,
     neighbor_graph,
+    radius_graph,
 )
 from mercer.spectral._scaling import (
     ScaledEmbedding,
@@ -28,6 +35,9 @@ from mercer.spectral._scaling import (
     of_graph,
     scaled_squares,
 )
+
+NAMED_NORMS = ("l1", "l2", "linf")
+ROWS_AT_ONCE = 256  # new rows whose neighbours within a radius are looked for together
 
 
 class Isomap(ScaledEmbedding):
@@ -40,11 +50,17 @@ class Isomap(ScaledEmbedding):
     Parameters
     ----------
     n_neighbors : int, default=5
-        How many neighbours each point is joined to.
+        How many neighbours each point is joined to, unless there is a radius.
     n_components : int, default=2
         The number of coordinates; fewer are kept if fewer eigenvalues are positive.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        "precomputed": X holds distances, for new points those to the training points.
+    metric : {"euclidean", "precomputed"}, Norm, {"l1", "l2", "linf"} or float, default="euclidean"
+        How far rows are apart: a norm of `mercer.norms`, or its power p. "precomputed": X holds
+        distances, for new points those to the training points. A sparse X is then a graph: its
+        entries are the lengths of edges, in either direction, and rows of new points hold edges to
+        training points; ``n_neighbors`` and ``radius`` play no part.
+    radius : float or None, default=None
+        Joins each point to all within this distance, instead of to a number of neighbours. A new
+        point that has none there is joined to the nearest.
 
     Attributes
     ----------
@@ -72,7 +88,7 @@ class Isomap(ScaledEmbedding):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_neighbors": Integers(least=1, below=one_more("rows")),
+        "n_neighbors": Integers(least=1),
         "n_graph_components_": Integers(least=1),
         "graph_indptr_": Pointers("rows", into="edges"),
         "graph_indices_": Integers("edges", below="rows"),
@@ -84,25 +100,47 @@ class Isomap(ScaledEmbedding):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [COUNT],
         "n_components": [COUNT],
-        "metric": [StrOptions({"euclidean", "precomputed"})],
+        "metric": [StrOptions({"euclidean", "precomputed", *NAMED_NORMS}), Real, Norm],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, n_neighbors: int = 5, n_components: int = 2, *, metric: str = "euclidean"):
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        n_components: int = 2,
+        *,
+        metric: Any = "euclidean",
+        radius: float | None = None,
+    ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.metric = metric
+        self.radius = radius
+
+    @property
+    def _given(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
-        return self.metric == "euclidean"
+        plain = isinstance(self.metric, (str, float, int, Norm))
+        return plain and self.metric in ("euclidean", "precomputed", "l1", "l2", 1, 2, L1, L2)
+
+    def _norm(self) -> Norm:
+        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
+        norm = L2 if euclidean else as_norm(self.metric)
+        if not norm.is_norm:
+            raise ValueError(f"metric must be a norm; {norm!r} breaks the triangle inequality")
+        return norm
 
     def fit(self, X: Any, y: Any = None) -> Isomap:
         """Find the coordinates of the rows X; ``y`` is not used."""
         self._validate_params()
         X = self._fit_table(X, ensure_min_samples=2)
-        check_neighbors(self.n_neighbors, X.shape[0])
-        if self.metric == "precomputed":
-            check_distances(X)
+        if self.radius is None and not self._is_graph(X):
+            check_neighbors(self.n_neighbors, X.shape[0])
+        if self._given:
+            (check_edges if sp.issparse(X) else check_distances)(X)
         self.X_fit_ = X
         graph = self._fit_graph()
         D = allocate((graph.n, graph.n), np.float64)
@@ -111,7 +149,12 @@ class Isomap(ScaledEmbedding):
         return self
 
     def _fit_graph(self) -> Graph:
-        graph, self.n_graph_components_ = neighbor_graph(self._points(), self.n_neighbors)
+        if self._is_graph(self.X_fit_):
+            graph, self.n_graph_components_ = given_graph(self.X_fit_), 1
+        elif self.radius is not None:
+            graph, self.n_graph_components_ = radius_graph(self._points(), float(self.radius))
+        else:
+            graph, self.n_graph_components_ = neighbor_graph(self._points(), self.n_neighbors)
         self.graph_indptr_, self.graph_indices_, self.graph_weights_ = graph
         return graph
 
@@ -133,24 +176,96 @@ class Isomap(ScaledEmbedding):
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of new rows, shape (m, k)."""
         X = self._new_table(X)
-        if self.metric == "precomputed":
-            check_not_negative(X)
-        distance, index = self._points().nearest(X, self.n_neighbors)
-        out = np.empty((X.shape[0], self._n_features_out))
+        m = X.shape[0]
+        out = np.empty((m, self._n_features_out))
+        # within a radius there may be as many neighbours as there are points
+        for block in ranges(m, m if self.radius is None else ROWS_AT_ONCE):
+            distance, index = self._joined(X[block])
+            self._place_new(index, distance, out[block])
+        return out.astype(X.dtype, copy=False)
+
+    def _place_new(self, index: np.ndarray, distance: np.ndarray, out: np.ndarray) -> None:
+        """Write the coordinates of points that are joined to training points by edges."""
 
         def place(rows: np.ndarray, paths: np.ndarray) -> None:
             out[rows] = self._placed(-0.5 * (paths / self.scale_) ** 2)
 
         geodesics_from(self._graph(), index, distance, place)
-        return out.astype(X.dtype, copy=False)
+
+    def _joined(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lengths and ends of the edges of new points, as many for each."""
+        if self._is_graph(self.X_fit_):
+            return listed(check_new_edges(X), X.shape[0])
+        if self._given:
+            check_not_negative(X)
+        points = self._points()
+        if self.radius is None:
+            check_neighbors(self.n_neighbors, len(points) + 1)  # of a file, it may be any number
+            return points.nearest(X, self.n_neighbors)
+        edges, (distance, index) = edges_within(points, X, float(self.radius)), points.nearest(X, 1)
+        first = (np.arange(X.shape[0]), index[:, 0], distance[:, 0])
+        tails, heads, lengths = map(np.concatenate, zip(first, edges, strict=True))
+        return listed((tails, heads, lengths), X.shape[0])
+
+    def _is_graph(self, X: Any) -> bool:
+        return self._given and sp.issparse(X)
 
     def reconstruction_error(self) -> float:
         """Return ‖B − ZZᵀ‖/n (Frobenius), B = −½HD²H: what the coordinates miss."""
         return self.missing_ / len(self.embedding_)
 
     def _points(self) -> Points:
-        given = self.metric == "precomputed"
-        return GivenPoints(self.X_fit_) if given else TablePoints(self.X_fit_)
+        if self._given:
+            return GivenPoints(self.X_fit_)
+        norm = self._norm()
+        return TablePoints(self.X_fit_) if norm == L2 else NormPoints(norm, self.X_fit_)
 
     def _graph(self) -> Graph:
         return Graph(self.graph_indptr_, self.graph_indices_, self.graph_weights_)
+
+
+# -------------------------------------------------------------------- graphs that are given
+def check_edges(X: Any) -> None:
+    """Raise unless X is a square matrix of lengths ≥ 0 whose graph is connected."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"X must be a square matrix of edges; got {X.shape[0]} × {X.shape[1]}")
+    if X.nnz and X.data.min() < 0:
+        raise ValueError(f"X must hold lengths ≥ 0 of edges; the least is {X.data.min():.4g}")
+    parts = int(given_graph(X).components().max()) + 1
+    if parts > 1:
+        raise ValueError(
+            f"X must be a connected graph: it falls into {parts} parts, and how far they are apart "
+            f"is not known; add edges, or fit the parts one by one"
+        )
+
+
+def given_graph(X: Any) -> Graph:
+    """Return the graph of the entries of a sparse matrix, which may be zeros."""
+    edges = sp.coo_array(X)
+    apart = edges.row != edges.col
+    tails, heads = (part[apart].astype(np.int64) for part in (edges.row, edges.col))
+    return Graph.of_edges(X.shape[0], tails, heads, edges.data[apart].astype(np.float64))
+
+
+def check_new_edges(X: Any) -> Edges:
+    """Return the edges of new points, or say which of them has none."""
+    if not sp.issparse(X):
+        raise TypeError("X must be sparse, as the graph of the training points is: rows of edges")
+    edges = sp.coo_array(X)
+    if edges.nnz and edges.data.min() < 0:
+        raise ValueError(f"X must hold lengths ≥ 0 of edges; the least is {edges.data.min():.4g}")
+    alone = np.setdiff1d(np.arange(X.shape[0]), edges.row)
+    if len(alone):
+        raise ValueError(f"every row of X needs an edge to a training point; row {alone[0]}: none")
+    return edges.row, edges.col, edges.data.astype(np.float64)
+
+
+def listed(edges: Edges, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return lengths and ends as lists of equal length: short ones repeat their first edge."""
+    tails, heads, lengths = edges
+    order = np.argsort(tails, kind="stable")
+    counts = np.bincount(tails, minlength=m)
+    starts = np.cumsum(counts) - counts
+    place = np.arange(counts.max(initial=1))[None, :]
+    picks = order[starts[:, None] + np.where(place < counts[:, None], place, 0)]
+    return lengths[picks], heads[picks].astype(np.intp)

@@ -11,8 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from mercer._array import largest_size, ranges
 from mercer._estimator import TableTransformer
 from mercer._floats import TINY
+from mercer._sklearn import StrOptions
 from mercer._state import Attribute, Floats, Integers, one_more
 from mercer.solvers import smallest_eigenpairs
+from mercer.spectral._alignment import alignment
 from mercer.spectral._base import COUNT, POSITIVE, Embedding
 from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others, neighbor_matrix
 from mercer.spectral._scaling import of_graph, without_direction
@@ -27,12 +29,19 @@ class LLE(Embedding, TableTransformer):
     ‖Z − WZ‖² with ZᵀZ = I, 1ᵀZ = 0: the eigenvectors of (I − W)ᵀ(I − W) with the smallest
     eigenvalues after the constant one. A new point is the mixture of its neighbours' coordinates.
 
+    Other methods put another matrix M in the place of (I − W)ᵀ(I − W): "modified" takes several
+    weights for each point [1]_, "hessian" second derivatives in tangent coordinates [2]_, "ltsa"
+    what local tangent spaces do not explain [3]_.
+
     Parameters
     ----------
     n_neighbors : int, default=5
         How many neighbours a point is a mixture of.
     n_components : int, default=2
         The number of coordinates.
+    method : {"standard", "modified", "hessian", "ltsa"}, default="standard"
+        What the coordinates keep, see above. "hessian" needs more than m(m + 3)/2 neighbours for m
+        coordinates, "ltsa" more than m, "modified" as many.
     reg : float, default=1e-3
         What is added to the diagonal of the local Gram matrices, as a share of their trace.
 
@@ -41,7 +50,7 @@ class LLE(Embedding, TableTransformer):
     embedding_ : array of shape (n, k)
         The coordinates of the training points.
     eigenvalues_ : array of shape (k,)
-        ‖z − Wz‖² of each coordinate, rising.
+        ‖z − Wz‖² of each coordinate (of other methods zᵀMz), rising.
     reconstruction_error_ : float
         Their sum, ‖Z − WZ‖².
     n_graph_components_ : int
@@ -49,6 +58,14 @@ class LLE(Embedding, TableTransformer):
         tell the parts from each other, and a warning says so.
     certificate_ : Certificate
         Eigen residual and orthogonality error.
+
+    References
+    ----------
+    .. [1] Z. Zhang, J. Wang, "MLLE: Modified locally linear embedding using multiple weights",
+       NIPS 19 (2006).
+    .. [2] D. Donoho, C. Grimes, "Hessian eigenmaps", PNAS 100 (2003) 5591–5596.
+    .. [3] Z. Zhang, H. Zha, "Principal manifolds and nonlinear dimensionality reduction via
+       tangent space alignment", SIAM Journal on Scientific Computing 26 (2004) 313–338.
 
     Examples
     --------
@@ -71,12 +88,21 @@ class LLE(Embedding, TableTransformer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [COUNT],
         "n_components": [COUNT],
+        "method": [StrOptions({"standard", "modified", "hessian", "ltsa"})],
         "reg": [POSITIVE],
     }
 
-    def __init__(self, n_neighbors: int = 5, n_components: int = 2, *, reg: float = 1e-3):
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        n_components: int = 2,
+        *,
+        method: str = "standard",
+        reg: float = 1e-3,
+    ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
+        self.method = method
         self.reg = reg
 
     def fit(self, X: Any, y: Any = None) -> LLE:
@@ -92,15 +118,23 @@ class LLE(Embedding, TableTransformer):
             )
         self.X_fit_ = X
         _, index = nearest_others(TablePoints(X), self.n_neighbors)
-        W = neighbor_matrix(index, self._weights(X, index), n)
-        self.n_graph_components_ = int(connected_components(W, directed=False)[0])
-        rest = sp.csc_array(sp.eye_array(n, format="csr") - W)
-        solution = smallest_eigenpairs(rest.T @ rest, self.n_components + 1)
+        joined = neighbor_matrix(index, 1.0, n)
+        self.n_graph_components_ = int(connected_components(joined, directed=False)[0])
+        solution = smallest_eigenpairs(self._costs(X, index), self.n_components + 1)
         self._keep(*without_direction(solution.eigenvalues, solution.value, np.ones(n)))
-        about = f"(I − W)ᵀ(I − W) z = λ z for {self.n_components} coordinates of {n} points"
+        matrix = "(I − W)ᵀ(I − W)" if self.method == "standard" else "M"
+        about = f"{matrix} z = λ z for {self.n_components} coordinates of {n} points"
         count = self.n_graph_components_
         self._accept(of_graph(solution, about, count, trace=None, discarded=None))
         return self
+
+    def _costs(self, X: np.ndarray, index: np.ndarray) -> Any:
+        """Return the matrix whose eigenvectors are the coordinates."""
+        if self.method != "standard":
+            return sp.csc_array(alignment(X, index, self.method, self.n_components))
+        W = neighbor_matrix(index, self._weights(X, index), len(index))
+        rest = sp.csc_array(sp.eye_array(len(index), format="csr") - W)
+        return rest.T @ rest
 
     def _keep(self, values: np.ndarray, vectors: np.ndarray) -> None:
         self.eigenvalues_ = np.maximum(values, 0.0)

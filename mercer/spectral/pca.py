@@ -8,8 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.optimize import brentq
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Instance, Integers, Maybe, Size
@@ -17,6 +16,7 @@ from mercer.result import Solution
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
 from mercer.spectral._centered import centered
+from mercer.spectral._count import count_components
 from mercer.spectral._covariance import in_squared_units
 from mercer.spectral._moments import ScatterFactor, TableMoments
 from mercer.spectral._pca_routes import PcaRoute, ProvedAxes, first_look, proved_axes, size_exponent
@@ -261,6 +261,57 @@ class PCA(LinearProjection):
         errors = centered(X, self.mean_).residual_squares(self.components_.T)
         return errors.astype(X.dtype, copy=False)
 
+    # ------------------------------------------------------------------ the model as a density
+    def get_covariance(self) -> np.ndarray:
+        """Return the covariance of the model, (d, d): Σ (λ − σ²)vvᵀ + σ²I.
+
+        The discarded directions all have the variance σ² of ``noise_variance_`` (probabilistic PCA
+        of Tipping and Bishop).
+        """
+        check_is_fitted(self)
+        extra = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
+        C = (self.components_.T * extra) @ self.components_
+        C[np.diag_indices_from(C)] += self.noise_variance_
+        return C
+
+    def get_precision(self) -> np.ndarray:
+        """Return the inverse of the covariance of the model, (d, d), without inverting it."""
+        noise = self._noise()
+        variances = np.maximum(self.explained_variance_, self.noise_variance_)
+        P = (self.components_.T * (1.0 / variances - noise)) @ self.components_
+        P[np.diag_indices_from(P)] += noise
+        return P
+
+    def _noise(self) -> float:
+        """Return 1/σ², or 0 where nothing is discarded."""
+        check_is_fitted(self)
+        if self.n_components_ == self.n_features_in_:
+            return 0.0
+        if not self.noise_variance_ > 0.0:
+            raise ValueError(
+                f"the covariance of the model is singular: {self.n_components_} components of "
+                f"{self.n_features_in_} columns hold all of the variance; keep fewer components"
+            )
+        return 1.0 / self.noise_variance_
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the logarithm of the density of each row under the Gaussian of the model."""
+        noise = self._noise()
+        X = self._new_table(X)
+        variances = np.maximum(self.explained_variance_, self.noise_variance_)
+        rows, d = centered(X, self.mean_), self.n_features_in_
+        scores = rows.times(self.components_.T) / np.sqrt(variances)
+        squares = np.einsum("ij,ij->i", scores, scores)
+        volume = float(np.log(variances).sum())
+        if noise > 0.0:
+            squares = squares + noise * rows.residual_squares(self.components_.T)
+            volume -= (d - self.n_components_) * float(np.log(noise))
+        return -0.5 * (squares + volume + d * float(np.log(2.0 * np.pi)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`; ``y`` is not used."""
+        return float(self.score_samples(X).mean())
+
 
 def _lossy(factor: ScatterFactor) -> str:
     if factor.cut == 0.0:
@@ -272,60 +323,3 @@ def _losses(factor: ScatterFactor, total: float) -> dict[str, float]:
     degrees = max(factor.n - 1, 1)
     share = factor.cut / degrees / total if total > 0 else 0.0
     return {"cut": share, "shortfall": factor.shortfall / degrees}
-
-
-# -------------------------------------------------------------------- how many to keep
-def count_components(wanted: Any, singular: np.ndarray, shape: tuple[int, int]) -> int:
-    """Return how many of the singular values, falling and not 0, are kept.
-
-    Parameters
-    ----------
-    wanted : int, float in (0, 1), "auto" or None
-        A number, a share of the variance (the fewest components that exceed it), Gavish and
-        Donoho's rule, or all.
-    singular : array
-        All singular values of the centred table that are not 0.
-    shape : tuple of int
-        The shape of the table.
-    """
-    if wanted is None or len(singular) == 0:
-        return len(singular)
-    if isinstance(wanted, str):
-        return max(int(np.sum(singular > noise_threshold(singular, shape))), 1)
-    if isinstance(wanted, Integral):
-        return min(int(wanted), len(singular))
-    unit = singular / singular[:1]  # squares of tiny values would underflow
-    shares = np.cumsum(unit**2) / np.sum(unit**2)
-    return min(int(np.searchsorted(shares, wanted, side="right")) + 1, len(singular))
-
-
-def noise_threshold(singular: np.ndarray, shape: tuple[int, int]) -> float:
-    """Return the singular value below which a component costs more than it tells.
-
-    τ = √(2(β + 1) + 8β/(β + 1 + √(β² + 14β + 1))) · median(σ)/√μ, where β ≤ 1 is the ratio of
-    the sides and μ the median of the law of Marchenko and Pastur: of all hard thresholds the best
-    for a low-rank table in white noise of unknown size (Gavish and Donoho, 2014).
-    """
-    n, d = shape[0] - 1, shape[1]  # the mean takes one row
-    small, large = min(n, d), max(n, d)
-    beta = small / large
-    padded = np.zeros(small)  # components without variance count for the median
-    padded[: len(singular)] = singular[:small]
-    ratio = 2 * (beta + 1) + 8 * beta / (beta + 1 + np.sqrt(beta**2 + 14 * beta + 1))
-    return float(np.sqrt(ratio / marchenko_pastur_median(beta)) * np.median(padded))
-
-
-def marchenko_pastur_median(beta: float) -> float:
-    """Return the median eigenvalue of a large white-noise covariance of aspect ratio β ≤ 1."""
-    low, high = (1 - np.sqrt(beta)) ** 2, (1 + np.sqrt(beta)) ** 2
-
-    def density(angle: float) -> float:
-        # x = 1 + β + 2√β cos φ takes the square roots at both ends away
-        x = 1 + beta + 2 * np.sqrt(beta) * np.cos(angle)
-        return 2 * np.sin(angle) ** 2 / (np.pi * x)
-
-    def surplus(angle: float) -> float:
-        return float(quad(density, 0.0, angle)[0]) - 0.5  # the share above x(angle), less a half
-
-    angle = brentq(surplus, 0.0, np.pi, xtol=1e-14)
-    return float(np.clip(1 + beta + 2 * np.sqrt(beta) * np.cos(angle), low, high))

@@ -350,3 +350,52 @@ def test_more_components_than_columns_are_the_rank():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ICA(9, random_state=0).fit(table(30, 3)).components_.shape == (3, 3)
+
+
+# ---------------------------------------------------------------- contrasts of one's own
+def _log_cosh(y):
+    t = np.tanh(y)
+    return np.logaddexp(y, -y) - np.log(2.0), t, 1.0 - t * t
+
+
+@pytest.mark.parametrize("algorithm", ["symmetric", "deflation"])
+def test_a_function_is_a_contrast(algorithm):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(1500, 3)) @ np.array(
+        [[1.0, 0.4, 0.1], [0.2, 1.0, 0.3], [0.0, 0.5, 1.0]]
+    )
+    given = {"algorithm": algorithm, "random_state": 0, "tol": 1e-9}
+    own, named = ICA(contrast=_log_cosh, **given).fit(X), ICA(**given).fit(X)
+    np.testing.assert_allclose(own.components_, named.components_, atol=1e-6)
+    np.testing.assert_allclose(own.contrast_, named.contrast_, atol=1e-9)
+    assert own.certificate_.ok
+
+
+def test_a_function_that_is_no_contrast_is_refused():
+    X = np.random.default_rng(0).uniform(size=(50, 2))
+    for bad in (
+        lambda y: (y**4 / 4, y**2, 3 * y**2),
+        lambda y: (y**4 / 4, y**3, 2 * y**2),
+    ):
+        with pytest.raises(ValueError, match="derivative"):
+            ICA(contrast=bad).fit(X)
+
+
+def test_white_rows_need_no_whitening():
+    rng = np.random.default_rng(1)
+    S = rng.uniform(-1, 1, size=(2000, 3))
+    S = S - S.mean(axis=0)
+    white = np.linalg.qr(S)[0] * 2000**0.5 + 5.0
+    model = ICA(whiten=False, random_state=0).fit(white)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(3), atol=1e-10)
+    agreement = np.abs(np.corrcoef(model.transform(white).T, S.T)[:3, 3:])
+    assert (agreement.max(axis=1) > 0.99).all()
+    np.testing.assert_allclose(model.inverse_transform(model.transform(white)), white, atol=1e-10)
+
+
+def test_rows_that_are_not_white_are_not_proved():
+    X = np.random.default_rng(1).uniform(size=(300, 2)) * [1.0, 5.0]
+    with pytest.warns(match="ICA"):
+        assert not ICA(whiten=False, random_state=0).fit(X).certificate_.ok
+    with pytest.raises(ValueError, match="n_components"):
+        ICA(1, whiten=False).fit(X)

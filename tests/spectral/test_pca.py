@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from mercer import PCA
 from mercer.spectral._centered import centered
+from mercer.spectral._count import marchenko_pastur_median, noise_threshold
 from mercer.spectral._moments import moments, scatter_moments
 from mercer.spectral._pca_routes import (
     PcaRoute,
@@ -23,7 +24,6 @@ from mercer.spectral._pca_routes import (
     proved_axes,
     require_room,
 )
-from mercer.spectral.pca import marchenko_pastur_median, noise_threshold
 from tests.cases import sparse_table, table
 from tests.compare import refuses
 
