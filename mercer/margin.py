@@ -83,6 +83,100 @@ class MarginProblem(NamedTuple):
         return (beta == 0) & above & below
 
 
+class NuProblem(NamedTuple):
+    """A margin problem that is told ‖β‖₁ in place of the price of it.
+
+        min ½ βᵀKβ − yᵀβ   subject to  lo ≤ β ≤ hi,  Σβ = 0,  ‖β‖₁ = size
+
+    The multiplier p of ‖β‖₁ comes with the solution. In ν-classification (y = 0, each class on its
+    side of 0) it is the margin ρ, and β/ρ solves the problem of a classifier whose bounds are
+    divided by ρ. In ν-regression, where ‖β‖₁ ≤ size, it is the half-width ε of the tube.
+    """
+
+    y: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    size: float
+    tube: bool
+
+    @classmethod
+    def classify(cls, problem: MarginProblem, nu: float) -> NuProblem:
+        """Return the problem of a share ν of the sum of the bounds of a classifier."""
+        size = nu * float((problem.hi - problem.lo).sum())
+        return cls(np.zeros(len(problem.z)), problem.lo, problem.hi, size, False)
+
+    @classmethod
+    def regress(cls, y: np.ndarray, C: np.ndarray, nu: float) -> NuProblem:
+        """Return the problem of regression with a share ν outside of the tube."""
+        return cls(y, -C, C, nu * float(C.sum()), True)
+
+    @property
+    def largest(self) -> float:
+        """The largest ‖β‖₁ that the bounds allow if Σβ = 0."""
+        return 2.0 * min(float(self.hi.sum()), -float(self.lo.sum()))
+
+    def at(self, price: float) -> MarginProblem:
+        """Return the margin problem of a price; its β is that of this problem over `unit`."""
+        if self.tube:
+            return MarginProblem(self.y, self.lo, self.hi, price)
+        return MarginProblem(self._sign, self.lo / price, self.hi / price, 0.0)
+
+    def unit(self, price: float) -> float:
+        """Return what coefficients of `at` have to be multiplied by."""
+        return 1.0 if self.tube else price
+
+    def residuals(self, e: np.ndarray, price: float) -> np.ndarray:
+        """Return the residuals of `at` from e = y − Kβ."""
+        return e if self.tube else self._sign + e / price
+
+    @property
+    def _sign(self) -> np.ndarray:
+        return np.where(self.hi > 0, 1.0, -1.0)
+
+    def prices(self, beta: np.ndarray, e: np.ndarray) -> tuple[float, float, float]:
+        """Return b, the price, and the violation by the worst pair of points on one side of 0."""
+        zero = np.zeros(len(beta))
+        upper, above = _offset(np.maximum(beta, 0.0), e, zero, self.hi, 0.0)
+        lower, below = _offset(np.minimum(beta, 0.0), e, self.lo, zero, 0.0)
+        if self.tube and not upper > lower:  # no tube: all residuals count
+            b, violation = _offset(beta, e, self.lo, self.hi, 0.0)
+            return b, 0.0, violation
+        price = 0.5 * (upper - lower if self.tube else lower - upper)
+        return 0.5 * (upper + lower), price, max(above, below)
+
+    def judge(self, beta: np.ndarray, e: np.ndarray) -> NuFigures:
+        """Return what a proof needs, recomputed from β and e = y − Kβ.
+
+        The gap is that of the margin problem at the price, Σᵢ [hᵢ(rᵢ) + ε|βᵢ| − βᵢrᵢ], and the
+        price times what ‖β‖₁ is off by.
+        """
+        b, price, pair = self.prices(beta, e)
+        if not (np.isfinite(price) and price >= 0) or (price == 0 and not self.tube):
+            return NuFigures(None, b, price, np.inf, np.nan, np.nan, np.inf, np.inf)
+        unit, at = self.unit(price), self.at(price)
+        f = at.figures(beta / unit, self.residuals(e, price), b / unit)
+        size = float(np.abs(beta).sum())
+        gap = unit**2 * (max(f.gap, 0.0) + abs(f.total) * f.spread)
+        gap += price * abs(size - self.size)
+        norm2 = 0.5 * unit**2 * f.squared_norm
+        dual = float(self.y @ beta) - norm2
+        relative = gap / max(abs(dual), abs(dual + gap), TINY)
+        return NuFigures(f, b, price, pair / unit, dual + gap, dual, gap, relative)
+
+
+class NuFigures(NamedTuple):
+    """What is known of a solution of a ν-problem."""
+
+    figures: Figures | None  # of the margin problem at the price
+    b: float
+    price: float
+    pair: float  # the worst violation by a pair of points, in the unit of the margin problem
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+
+
 class Figures(NamedTuple):
     """Sums, counts and the largest violation of each optimality condition."""
 

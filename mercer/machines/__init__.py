@@ -6,7 +6,8 @@ from mercer.machines.laplacian_svm import LaplacianSVC
 from mercer.machines.linear_svc import LinearSVC
 from mercer.machines.logistic import KernelLogistic
 from mercer.machines.metric_ridge import MetricRidge, MetricRidgeClassifier
-from mercer.machines.neighbors import KNN, KNNRegressor
+from mercer.machines.neighbors import KNN, KNNRegressor, NearestNeighbors
+from mercer.machines.nu import NuSVC, NuSVR
 from mercer.machines.perceptron import Perceptron
 from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier
 from mercer.machines.spreading import GraphSpreading
@@ -29,6 +30,9 @@ __all__ = [
     "LinearSVC",
     "MetricRidge",
     "MetricRidgeClassifier",
+    "NearestNeighbors",
+    "NuSVC",
+    "NuSVR",
     "OneClassSVM",
     "Perceptron",
 ]

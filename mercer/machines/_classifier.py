@@ -83,10 +83,14 @@ class MarginClassifier(MarginEstimator):
         if self.class_weight is not None:
             factors = class_factors(self.class_weight, self.classes_, codes, weight)
             share = weight * factors[codes]
-        C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * weight.sum())
+        C = self._bound(weight)
         bounds = C * share if np.isfinite(C) else np.where(weight > 0, C, 0.0)
         require_weights(self.classes_, codes, bounds)
         return bounds
+
+    def _bound(self, weight: np.ndarray) -> float:
+        """Return the bound of a coefficient of weight 1."""
+        return self.C if self.lam is None else 1.0 / (2.0 * self.lam * float(weight.sum()))
 
     def _problems(self) -> list[tuple[int, int]]:
         """Return the pairs (class of sign +1, class of sign −1); −1 stands for all others."""
@@ -228,6 +232,11 @@ class MarginClassifier(MarginEstimator):
         return f"{self.classes_[plus]} against {rest}"
 
     def _finish(self, training: Training, solutions: list[MarginSolution]) -> None:
+        """Store the fitted machine and its proof."""
+        self._store(training, solutions)
+        self._accept(merged(solutions))
+
+    def _store(self, training: Training, solutions: list[MarginSolution]) -> None:
         """Store the fitted machine."""
         n_rows = len(self.classes_) - 1 if self._by_pairs else len(solutions)
         coefs = np.zeros((n_rows, len(training.order)))
@@ -254,7 +263,6 @@ class MarginClassifier(MarginEstimator):
             1.0, np.sqrt(np.abs(norms)), out=np.full(len(norms), np.inf), where=norms > 0
         )
         self.margin_ = margins[0] if len(margins) == 1 else margins
-        self._accept(merged(solutions))
 
     @property
     def _by_pairs(self) -> bool:

@@ -96,7 +96,12 @@ class MarginEstimator(KernelExpansion):
         self, X: Any, weights: np.ndarray, offset: Any, only_signs: bool = False
     ) -> np.ndarray:
         """Return k(X, support vectors) @ weights + offset, shape (m, t)."""
-        rows, support = self._new_rows(X), self._support_sample()
+        return self._sums_of(self._new_rows(X), weights, offset, only_signs)
+
+    def _sums_of(
+        self, rows: Sample, weights: np.ndarray, offset: Any, only_signs: bool = False
+    ) -> np.ndarray:
+        support = self._support_sample()
         values = lambda some, dtype: self._weighted(some, support, weights, dtype) + offset  # noqa: E731
         error_of = lambda: self._error(rows, support, weights)  # noqa: E731
         return self._settled(values, rows, support, error_of, only_signs)

@@ -31,8 +31,9 @@ from mercer.machines._metric_search import (
     fit_loo,
     next_metric,
 )
-from mercer.machines.ridge import RidgeEstimator
+from mercer.machines._ridge import RidgeEstimator
 from mercer.result import Solution
+from mercer.rows import Rows
 from mercer.solvers import solve_ridge
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
@@ -52,11 +53,12 @@ class MetricEstimator(RidgeEstimator):
         "importance_": Floats("columns"),
         "rounds_": Instance(list),
         "chosen_": Instance(dict),
-        "_span_lam": Maybe(Floats()),
+        "_taught_lam": Maybe(Floats()),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RidgeEstimator._parameter_constraints,
+        "landmarks": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"auto", DIAGONAL, FULL, NONE})],
         "rounds": [Interval(Integral, 0, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left")],
@@ -69,8 +71,9 @@ class MetricEstimator(RidgeEstimator):
     search_rows: int
     metric_rows: int
     time_limit: float | None
+    _taught_lam: Any  # chosen on the rows that taught the metric; None: on all rows
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the machine to rows X and targets y.
 
         Parameters
@@ -83,6 +86,11 @@ class MetricEstimator(RidgeEstimator):
             Weights ≥ 0; a row of weight 0 is no row.
         """
         self._validate_params()
+        if isinstance(X, Rows):
+            raise TypeError(
+                f"{type(self).__name__} learns its metric from rows in memory; pass X.read().X, or "
+                f"a sample of rows by X.take(...)"
+            )
         if sp.issparse(X):
             raise TypeError(
                 f"{type(self).__name__} standardises columns and takes dense tables; got a sparse "
@@ -154,9 +162,10 @@ class MetricEstimator(RidgeEstimator):
         self.metric_ = self.kernel_.metric  # type: ignore[attr-defined]
         self.rounds_ = [trial.told() for search in searches for trial in search.trials]
         self.chosen_ = best.told() | {"cut": any(search.cut for search in searches)}
-        if self.landmarks is not None and self.landmarks < len(rows):
+        self._taught_lam = None
+        if len(some.Y) < len(rows) or (self.landmarks or len(rows)) < len(rows):
             found = fit_loo(kernel, some, self._lams())
-            self._span_lam = found.errors.best
+            self._taught_lam = found.errors.best
             self._keep_left_out(found, some.Y, some.weight)
 
     def _search(self, kernel: Radial, part: Part, limits: Limits) -> Search:
@@ -202,6 +211,8 @@ class MetricEstimator(RidgeEstimator):
             "fit_intercept": self.fit_intercept,
             "memory": parse_memory(self.memory),
         }
+        if self._taught_lam is not None:  # λ/w, the noise of a row, is the same for more of them
+            return solve_ridge(K, Y, self._taught_lam / weight, **options)
         found = solve_ridge_loo(K, Y, weight, self._lams(), **options)
         self._keep_left_out(found, Y, weight)
         return found
@@ -209,9 +220,17 @@ class MetricEstimator(RidgeEstimator):
     def _lams(self) -> np.ndarray | None:
         return None if isinstance(self.lam, str) else check_lams(np.atleast_1d(self.lam), "lam")
 
-    def _lam_of_span(self) -> float:
+    def _several(self) -> bool:
+        return False  # λ is chosen before the last fit
+
+    def _lams_tried(self, solution: Solution) -> tuple[float, np.ndarray]:
+        if self._taught_lam is None:
+            return super()._lams_tried(solution)
+        return self._taught_lam, np.array([self._taught_lam])
+
+    def _lams_of_span(self) -> float:
         """Return the λ of the smallest leave-one-out error on the rows that taught the metric."""
-        return self._span_lam
+        return float(self._taught_lam)
 
     def _keep_left_out(self, found: LooSolution, Y: np.ndarray, weight: np.ndarray) -> None:
         """Use what the fit says of rows that it has not seen."""

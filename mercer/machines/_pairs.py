@@ -22,6 +22,7 @@ Pairs = list[tuple[int, int]]
 
 FOLDS = 5
 HELD_OUT_VALUES = 2000  # of a problem are enough for two slopes: no more folds than that
+LIBSVM_LEAST = 1e-7  # the least probability of a pair
 LOG_SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
@@ -55,12 +56,11 @@ def pair_sums(sums: np.ndarray, pairs: Pairs) -> np.ndarray:
 
 def votes(values: np.ndarray, pairs: Pairs) -> np.ndarray:
     """Return how many pairs each class wins, shape (m, k)."""
-    counts = np.zeros((max(j for _, j in pairs) + 1, len(values)), np.int32)
-    won = np.ascontiguousarray(values.T > 0)
-    for wins, (i, j) in zip(won, pairs, strict=True):
-        counts[i] += wins
-        counts[j] += ~wins
-    return counts.T
+    first, second = np.array(pairs).T
+    k, number = int(second.max()) + 1, np.arange(len(pairs))
+    gained = np.zeros((len(pairs), k), np.float32)  # products of small integers are exact
+    gained[number, first], gained[number, second] = 1.0, -1.0
+    return (values > 0).astype(np.float32) @ gained + np.bincount(second, minlength=k)
 
 
 # -------------------------------------------------------------------- probabilities
@@ -138,9 +138,15 @@ def _fit_side(values: np.ndarray, sign: np.ndarray, weight: np.ndarray, side: fl
     return float(np.exp(minimize_scalar(loss, bounds=LOG_SLOPES, method="bounded").x))
 
 
-def sigmoid(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return p(+1 | f) for decision values (m, t) and slopes (t, 2)."""
-    return expit(values * np.where(values < 0, slopes[:, 0], slopes[:, 1]))
+def sigmoid(values: np.ndarray, slopes: np.ndarray, shifts: np.ndarray | None = None) -> np.ndarray:
+    """Return p(+1 | f) for decision values (m, t) and slopes (t, 2).
+
+    Shifts (t,) are LIBSVM's, which keeps its probabilities away from 0 and 1.
+    """
+    logits = values * np.where(values < 0, slopes[:, 0], slopes[:, 1])
+    if shifts is None:
+        return expit(logits)
+    return np.clip(expit(logits + shifts), LIBSVM_LEAST, 1.0 - LIBSVM_LEAST)
 
 
 def couple_pairs(R: np.ndarray, pairs: Pairs, k: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
+from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
@@ -22,6 +24,7 @@ from mercer.solvers.graphs import (
 from mercer.solvers.laplacian import Manifold
 
 AMONG_LABELLED = " among the labelled rows"
+SHARED = 1e-4  # how exactly a kernel is deformed that many candidates share
 
 
 # ---------------------------------------------------------------- which rows have a target
@@ -154,10 +157,25 @@ class WithGraph:
     ) -> Manifold:
         """Return the rows with their penalty (λ_graph Lᵖ + diag w)/λ beside ‖f‖²."""
         self.graph_ = self._weights(sample)
-        L = laplacian(self.graph_, self.normalized)
-        N = GraphPenalty(L, self.lam_graph / ambient, self.power, weight)
+        N = self._penalty(self.lam_graph / ambient, weight)
         points = None if drawn is None else sample[drawn]
         return Manifold(self.kernel_, sample, N, points, parse_memory(self.memory))
+
+    def _penalty(self, lam: float, weight: np.ndarray | None = None) -> GraphPenalty:
+        L = laplacian(self.graph_, self.normalized)
+        return GraphPenalty(L, lam, self.power, weight)
+
+    def deformations(
+        self, X: Any, labelled: np.ndarray, parts: list[float], limits: Limits
+    ) -> Iterator[np.ndarray]:
+        """Yield K̃ among the labelled rows for graphs of so many times the weight of ‖f‖².
+
+        With K̃ for the kernel, and no graph, the machine sees labelled rows alone and is the same.
+        """
+        sample, _, _ = self._fit_rows(X)  # type: ignore[attr-defined]
+        whole = self._manifold(sample, self._drawn(len(sample)))
+        for part in parts:
+            yield whole.under(self._penalty(part)).deformed(labelled, goal=SHARED, limits=limits)
 
 
 def neighbors_of(n_neighbors: int, n: int) -> int:

@@ -136,7 +136,7 @@ class KernelMachine(RiskEstimator):
         return tags
 
     # ------------------------------------------------------------ fit
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelMachine:
         """Fit the machine to rows X and labels or numbers y."""
         self._check_loss()
         self._validate_params()

@@ -13,10 +13,12 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Rows, Size, Sparse
 from mercer.gram import gram
+from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
 from mercer.machines._expansion import KernelExpansion
 from mercer.machines._margin import against_rest, labels_of
 from mercer.machines._unlabelled import AMONG_LABELLED, WithGraph, split_labels, split_numbers
+from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier
 from mercer.solvers.laplacian_ridge import solve_manifold_ridge
 
 
@@ -187,6 +189,10 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, GraphRidge):
     def _split(self, y: Any) -> tuple[Any, Any]:
         return split_numbers(y)
 
+    def on_labelled_rows(self) -> KernelRidge:
+        """Return the machine that sees rows with a target alone, and a matrix for its kernel."""
+        return KernelRidge(Precomputed(), lam=self.lam, fit_intercept=self.fit_intercept)
+
     def _targets(self, y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         Y = y.astype(np.float64).reshape(len(y), -1)
         return Y * known[:, None], known.astype(np.float64), y.ndim == 1
@@ -276,6 +282,11 @@ class LaplacianRidgeClassifier(ClassifierMixin, GraphRidge):
 
     def _split(self, y: Any) -> tuple[Any, Any]:
         return split_labels(y, self.unlabelled)
+
+    def on_labelled_rows(self) -> KernelRidgeClassifier:
+        """Return the machine that sees labelled rows alone, and a matrix for its kernel."""
+        weight = {"class_weight": self.class_weight, "fit_intercept": self.fit_intercept}
+        return KernelRidgeClassifier(Precomputed(), lam=self.lam, **weight)
 
     def _targets(self, y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         self.classes_, codes = class_codes(y[known], among=AMONG_LABELLED)

@@ -19,7 +19,8 @@ from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import merged
 from mercer.machines._unlabelled import AMONG_LABELLED, WithGraph, split_labels
-from mercer.machines.svm import CALIBRATION_SHARE, SVC
+from mercer.machines._voting import CALIBRATION_SHARE
+from mercer.machines.svm import SVC
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import MarginSolution, solve_margin
@@ -28,6 +29,7 @@ from mercer.solvers.laplacian import Manifold
 from mercer.solvers.manifold_gap import manifold_gap
 
 ROUGH = 0.1  # of the tolerance: how exactly the kernel is deformed; the gap feels its square
+LEFT_OUT = ("lam", "break_ties")  # parameters of SVC
 GOAL = 0.01  # of the tolerance: how exactly the coefficients of all rows follow
 
 
@@ -129,7 +131,7 @@ class LaplacianSVC(WithGraph, SVC):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: rule for name, rule in SVC._parameter_constraints.items() if name != "lam"},
+        **{name: rule for name, rule in SVC._parameter_constraints.items() if name not in LEFT_OUT},
         **WithGraph.graph_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "unlabelled": "no_validation",
@@ -212,7 +214,7 @@ class LaplacianSVC(WithGraph, SVC):
         """Check the input, and deform the kernel of the labelled rows."""
         self._validate_params()
         limits = limits or self._limits()
-        y, known = split_labels(y, self.unlabelled)
+        y, known = self._split(y)
         sample, y, _ = self._fit_rows(X, y)
         labelled = np.flatnonzero(known)
         codes = self._codes_of(np.asarray(y)[labelled])
@@ -229,6 +231,15 @@ class LaplacianSVC(WithGraph, SVC):
         order = np.arange(len(labelled))
         return GraphTraining(
             K, lambda: K, points, bounds, order, sample, labelled, manifold, limits
+        )
+
+    def _split(self, y: Any) -> tuple[Any, Any]:
+        return split_labels(y, self.unlabelled)
+
+    def on_labelled_rows(self) -> SVC:
+        """Return the machine that sees labelled rows alone, and a matrix for its kernel."""
+        return clone(self).set_params(
+            kernel=Precomputed(), lam_graph=0.0, graph=None, landmarks=None
         )
 
     def _codes_of(self, y: np.ndarray) -> np.ndarray:

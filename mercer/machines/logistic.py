@@ -83,7 +83,7 @@ class KernelLogistic(ClassifierMixin, RiskEstimator):
         self.time_limit = time_limit
         self.memory = memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogistic:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelLogistic:
         """Fit the machine to rows X and labels y."""
         self._validate_params()
         limits = self._limits()

@@ -10,7 +10,7 @@ from mercer._sklearn import StrOptions
 from mercer._state import Attribute, Floats, per_class
 from mercer.machines._metric import MetricEstimator
 from mercer.machines._pairs import agree, fit_slopes, sigmoid
-from mercer.machines.ridge import OfClasses, OfNumbers
+from mercer.machines._ridge import OfClasses, OfNumbers
 from mercer.solvers.ridge_loo import LooSolution
 
 
@@ -22,7 +22,8 @@ class MetricRidge(MetricEstimator, OfNumbers):
     On ``search_rows`` rows, width, exponent and λ are chosen by exact leave-one-out, the kind of
     metric and the number of rounds by rows held out from the learning (leave-one-out would flatter
     a metric that has seen the row). The metric is then learned from ``metric_rows`` rows, and the
-    last fit is a `KernelRidge` on all rows, its λ by exact leave-one-out.
+    last fit is a `KernelRidge` on all rows, its λ by exact leave-one-out on those that taught the
+    metric (all of them, if there are no more).
 
     Parameters
     ----------

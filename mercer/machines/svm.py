@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.base import clone
 
-from mercer._sklearn import Interval, StrOptions, _ovr_decision_function
-from mercer._state import Attribute, Floats, Maybe
+from mercer._sklearn import Interval, StrOptions
 from mercer.kernels.sample import Sample
-from mercer.kernels.tiles import block_differences
-from mercer.machines._classifier import MarginClassifier
-from mercer.machines._pairs import agree, couple_pairs, pair_rows, pair_sums, sigmoid, votes
+from mercer.machines._cells import CellTree, InCells, merged_proof, solve_cells
+from mercer.machines._voting import VotingMachine
+from mercer.rows import Rows
 
-CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
-NO_SLOPES = (
-    "this %(name)s was not fitted with probability=True: fit it again before you ask for "
-    "probabilities"
-)
-ONE_BLOCK_VALUES = 2**19  # kernel values of a prediction that are computed at once
+EXACT_ROWS = 50_000  # of `Rows` that are not cut into cells
 
 
-class SVC(ClassifierMixin, MarginClassifier):
+class SVC(InCells, VotingMachine):
     """Support vector classifier: min ½‖f‖² + C Σᵢ max(0, 1 − yᵢ(f(xᵢ) + b)).
 
     Exact for every kernel, several classes from one shared Gram matrix, and a duality gap on the
@@ -52,6 +44,16 @@ class SVC(ClassifierMixin, MarginClassifier):
         One problem for each pair of classes, or for each class against the rest.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Of several classes: a column for each class or for each pair.
+    break_ties : bool, default=False
+        Whether `predict` takes the largest ``decision_function`` of several classes, which tells
+        apart classes with equally many votes, in place of the first of these.
+    route : {"auto", "exact", "cells"}, default="auto"
+        "cells": one exact machine for each cell of the space, which is cut in halves along the
+        direction of the largest variance until cells are small; the kernel is then
+        k(x, y)·[same cell], and the proof that of the whole problem with it. "auto" is "exact" but
+        for `Rows` of more than 50,000 rows.
+    cell_size : int, default=2000
+        The most rows of a cell.
     max_iter : int, default=-1
         Most steps of each problem; −1 is no limit.
     time_limit : float or None, default=None
@@ -66,6 +68,9 @@ class SVC(ClassifierMixin, MarginClassifier):
     certificate_ : Certificate
         ``primal, dual, gap, relative_gap, kkt``, numbers of free and bounded vectors; for several
         classes sums and worst values, and each problem's own in ``problems``.
+    cell_directions_, cell_thresholds_, cell_intercepts_, support_cells_ : array or None
+        By cells: the cuts, in the order of a heap (v·x at most the threshold goes left), the
+        offsets of each cell, and the cell of each support vector. ``intercept_`` is then 0.
     margin_ : float or array
         1/‖f‖, the distance of the margin from the hyperplane, of each problem.
     n_iter_ : array
@@ -79,18 +84,13 @@ class SVC(ClassifierMixin, MarginClassifier):
     (0.5, True)
     """
 
-    fitted_state: ClassVar[dict[str, Attribute]] = {
-        "slopes_": Maybe(Floats("problems", 2)),
-    }
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **MarginClassifier._parameter_constraints,
+        **VotingMachine._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right")],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "probability": ["boolean"],
-        "multiclass": [StrOptions({"ovo", "ovr"})],
-        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
+        "route": [StrOptions({"auto", "exact", "cells"})],
+        "cell_size": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -104,6 +104,9 @@ class SVC(ClassifierMixin, MarginClassifier):
         probability: bool = False,
         multiclass: str = "ovo",
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        route: str = "auto",
+        cell_size: int = 2000,
         max_iter: int = -1,
         time_limit: float | None = None,
         memory: Any = None,
@@ -116,22 +119,62 @@ class SVC(ClassifierMixin, MarginClassifier):
         self.probability = probability
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.route = route
+        self.cell_size = cell_size
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.memory = memory
 
-    # ------------------------------------------------------------ fit
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
-        """Fit the machine to rows X and labels y."""
-        training, limits = self._prepare(X, y, sample_weight), self._limits()
-        end = limits.deadline
-        if self.probability and self.time_limit is not None:
-            limits.deadline -= CALIBRATION_SHARE * self.time_limit
-        self._finish(training, self._solve(training, limits))
-        if self.probability:
-            limits.deadline = end
-            self.slopes_ = self._calibrate(training, limits)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
+        """Fit the machine to rows X and labels y; `Rows` are read into memory."""
+        given = X if isinstance(X, Rows) else None
+        many = given is not None and given.n > EXACT_ROWS
+        if isinstance(X, Rows):
+            X, y = (X if y is None else X.with_target(np.asarray(y))).read()
+        if self.route == "cells" or (self.route == "auto" and many):
+            self._fit_in_cells(X, y, sample_weight)
+        else:
+            self._forget_cells()
+            super().fit(X, y, sample_weight)
+        if given is not None and given.columns is not None:
+            self.feature_names_in_ = np.asarray(given.columns, dtype=object)
         return self
+
+    def _fit_in_cells(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit one machine for each cell."""
+        self._validate_params()
+        self._check_cells()
+        limits = self._limits()
+        sample, y, weight = self._fit_rows(X, y, sample_weight)
+        if not isinstance(sample.data, np.ndarray) or self._pairwise:
+            raise TypeError(
+                "route='cells' takes dense tables of numbers; sparse input, objects and given "
+                "matrices are not supported: use route='exact'"
+            )
+        bounds = self._bounds(y, self._codes_of(y), weight)
+        tree = CellTree.grown(sample.data[bounds > 0], self.cell_size)
+        cells = solve_cells(self, sample.data, y, bounds, tree, limits)
+        self._store_cells(cells, tree, sample)
+        self._accept(merged_proof(cells, self.tol, len(sample)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.route != "cells"
+        return tags
+
+    def _check_cells(self) -> None:
+        for name, asked in {"probability": False, "multiclass": "ovo"}.items():
+            if getattr(self, name) != asked:
+                raise ValueError(
+                    f"route='cells' needs {name}={asked!r}; got {getattr(self, name)!r}"
+                )
+        if not np.isfinite(self.C):
+            raise ValueError(f"route='cells' needs a finite C; got {self.C!r}")
+
+    @property
+    def _n_coef_rows(self) -> int:
+        return len(self.classes_) - 1 if self._by_pairs else 1
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SVC]:
         """Return machines fitted for each C, each started from the one before, one Gram for all."""
@@ -160,140 +203,21 @@ class SVC(ClassifierMixin, MarginClassifier):
             if hasattr(other, name):
                 setattr(self, name, getattr(other, name))
 
-    # ------------------------------------------------------------ use
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) + b: shape (m,) for two classes, positive for ``classes_[1]``.
-
-        Of several classes: a column for each class, or for each pair i < j (positive for i) with
-        ``decision_function_shape="ovo"``.
-        """
-        return self._shaped(self._raw_decision(X))
-
-    def _shaped(self, values: np.ndarray) -> np.ndarray:
-        """Return decision values of all problems in the shape that is asked for."""
-        if len(self.classes_) == 2:
-            return values[:, 0]
-        if self._by_pairs and self.decision_function_shape == "ovr":
-            return _ovr_decision_function(values < 0, -values, len(self.classes_))
-        return values
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        check_is_fitted(self)
-        return self._labels(self._raw_decision(X, only_signs=self._by_signs))
-
-    def _labels(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels that decision values of all problems stand for."""
-        return self.classes_[self._codes(values)]
-
-    def _codes(self, values: np.ndarray) -> np.ndarray:
-        if len(self.classes_) == 2:
-            return (values[:, 0] > 0).astype(np.intp)
-        return (votes(values, self._problems()) if self._by_pairs else values).argmax(axis=1)
-
-    @available_if(lambda self: self.probability)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, shape (m, n_classes); their argmax is ``predict``."""
-        check_is_fitted(self, "slopes_", msg=NO_SLOPES)
-        values = self._raw_decision(X)
-        single = sigmoid(values, self.slopes_)
-        if len(self.classes_) == 2:
-            P = np.column_stack([1.0 - single[:, 0], single[:, 0]])
-        elif self._by_pairs:
-            P = couple_pairs(single, self._problems(), len(self.classes_))
-        else:
-            P = single / np.maximum(single.sum(axis=1, keepdims=True), 1e-300)
-        return agree(P, self._codes(values))
-
-    @available_if(lambda self: self.probability)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    @property
-    def _by_signs(self) -> bool:
-        """Whether labels depend on the signs of decision values alone, not on the largest."""
-        return self._by_pairs or len(self.classes_) == 2
-
-    def _raw_decision(self, X: Any, only_signs: bool = False) -> np.ndarray:
-        """Return the decision values of all problems, shape (m, n_problems)."""
-        check_is_fitted(self)
-        if not self._by_pairs:
-            return self._sums(X, self.dual_coef_.T, self.intercept_, only_signs)
-        rows, support = self._new_rows(X), self._support_sample()
-        values = lambda some, dtype: self._pair_values(some, support, dtype)  # noqa: E731
-        error_of = lambda: self._pair_error(rows, support)  # noqa: E731
-        return self._settled(values, rows, support, error_of, only_signs)
-
-    def _support_parts(self) -> list[slice]:
-        """Return which support vectors belong to each class."""
-        stops = np.cumsum(self.n_support_)
-        both = zip(stops - self.n_support_, stops, strict=True)
-        return [slice(int(start), int(stop)) for start, stop in both]
-
-    def _pair_error(self, rows: Sample, support: Sample) -> float:
-        """Return what float32 sums of two classes are off by at most."""
-        parts = self._support_parts()
-        errors = [self._error(rows, support[p], self.dual_coef_[:, p].T) for p in parts]
-        return float(np.sqrt(2.0) * max(errors))
-
-    def _pair_values(self, rows: Sample, support: Sample, dtype: Any) -> np.ndarray:
-        return pair_sums(self._class_sums(rows, support, dtype), self._problems()) + self.intercept_
-
-    def _class_sums(self, rows: Sample, support: Sample, dtype: Any) -> np.ndarray:
-        """Return the sums over support vectors of each class, shape (m, k, k − 1)."""
-        direct = block_differences(self.kernel_, rows, support, np.dtype(dtype))
-        if direct is not None:
-            return direct.sums_of_parts(self.dual_coef_.T, np.cumsum(self.n_support_))
-        sums = np.empty((len(rows), len(self.classes_), len(self.classes_) - 1))
-        whole = self._all_values(rows, support) if dtype == np.float64 else None
-        for c, part in enumerate(self._support_parts()):
-            weights = self.dual_coef_[:, part].T  # (n_c, k − 1)
-            if whole is None:
-                sums[:, c] = self._weighted(rows, support[part], weights, dtype)
-            else:
-                sums[:, c] = whole[:, part] @ weights
-        return sums
-
-    def _all_values(self, rows: Sample, support: Sample) -> np.ndarray | None:
-        """Return k(rows, support) if it is small: the classes then share one block."""
-        if not 0 < len(rows) * len(support) <= ONE_BLOCK_VALUES:
-            return None
-        return self._values_of(rows, support).toarray()
+    def _decisions(self, rows: Sample, only_signs: bool) -> np.ndarray:
+        if self._in_cells():
+            return self._decision_in_cells(rows, lambda own, some: own._decisions(some, only_signs))
+        return super()._decisions(rows, only_signs)
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights w of f(x) = w·x + b, for the linear kernel; a row for each problem."""
-        check_is_fitted(self)
-        return self._linear_weights(self._problem_coefs(), self.support_vectors_)
-
-    def _problem_coefs(self) -> np.ndarray:
-        """Return the coefficients of each problem, shape (n_problems, n)."""
-        if not self._by_pairs:
-            return self.dual_coef_
-        return pair_rows(self.dual_coef_, self.n_support_, self._problems())
+        self._refuse_cells("coef_")
+        return super().coef_
 
     def _expansion(self) -> tuple[Sample, np.ndarray]:
-        return self._support_sample(), self._problem_coefs().T
+        self._refuse_cells("gradient")
+        return super()._expansion()
 
-    def slack(self, X: Any, y: Any) -> np.ndarray:
-        """Return ξ = max(0, 1 − y(f(x) + b)): 0 outside the margin, in (0, 1] inside, > 1 wrong.
-
-        Shape (n,) for two classes; else (n, n_problems), NaN where a point takes no part.
-        """
-        values = self._raw_decision(X)
-        y = column_or_1d(y)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown) or len(y) != len(values):
-            raise ValueError(
-                f"y must hold one of {self.classes_.tolist()} for each of {len(values)} rows; got "
-                f"{len(y)} labels, of which {unknown.tolist()} are not known"
-            )
-        codes = np.searchsorted(self.classes_, y)
-        xi = np.full(values.shape, np.nan)
-        for column, f, (plus, minus) in zip(xi.T, values.T, self._problems(), strict=True):
-            inside = (codes == plus) | (codes == minus) | (minus < 0)
-            sign = np.where(codes == plus, 1.0, -1.0)
-            column[inside] = np.maximum(0.0, 1.0 - sign * f)[inside]
-        return xi[:, 0] if len(self.classes_) == 2 else xi
+    def _refuse_cells(self, what: str) -> None:
+        if self._in_cells():
+            raise AttributeError(f"there is no {what} by cells: each has a function of its own")

@@ -16,10 +16,10 @@ from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import SmoState, solve_margin
+from mercer.solvers import MarginSolution, SmoState, solve_margin
 
 
-class _SingleMachine(MarginEstimator):
+class SingleMachine(MarginEstimator):
     """A machine with one problem: f(x) = Σᵢ βᵢ k(x, xᵢ) + b."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
@@ -52,6 +52,10 @@ class _SingleMachine(MarginEstimator):
                 f"C=inf asks that every target lie in the tube, but no function of "
                 f"{self.kernel_!r} comes so near: choose a finite C or a larger epsilon"
             )
+        self._keep_machine(sample, solution)
+
+    def _keep_machine(self, sample: Sample, solution: MarginSolution) -> None:
+        """Store support vectors, coefficients, the offset and the proof."""
         support = np.flatnonzero(solution.value)
         self._keep_support(sample, support)
         self.dual_coef_ = solution.value[support][None, :]
@@ -70,7 +74,7 @@ class _SingleMachine(MarginEstimator):
         return self._sums(X, self.dual_coef_.T, self.intercept_)[:, 0]
 
 
-class SVR(RegressorMixin, _SingleMachine):
+class SVR(RegressorMixin, SingleMachine):
     """Support vector regression: min ½‖f‖² + C Σᵢ max(0, |yᵢ − f(xᵢ) − b| − ε).
 
     Parameters
@@ -128,7 +132,7 @@ class SVR(RegressorMixin, _SingleMachine):
         self.time_limit = time_limit
         self.memory = memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
         """Fit the machine to rows X and numbers y."""
         self._validate_params()
         sample, y, weight = self._fit_rows(X, y, sample_weight, y_numeric=True)
@@ -143,7 +147,7 @@ class SVR(RegressorMixin, _SingleMachine):
         return self._values(X)
 
 
-class OneClassSVM(OutlierMixin, _SingleMachine):
+class OneClassSVM(OutlierMixin, SingleMachine):
     """One-class support vector machine: a region that holds all but a share ν of the points.
 
     min ½‖f‖² − νnρ + Σᵢ max(0, ρ − f(xᵢ)); a point is inside if f(x) ≥ ρ.

@@ -14,6 +14,7 @@ from mercer._words import last_part
 from mercer.cv_results import Trials, is_number
 
 NOISE = 0.5  # standard errors of the best mean score within which candidates are as good
+FAR = 3.0  # standard errors below the best: no further rows are spent on such
 MOST_PROMISING = 10  # candidates of the second stage
 GOES_ON = 0.5  # of the gain from more rows, beyond what was seen
 PENALTIES = ("C", "lam")
@@ -59,8 +60,8 @@ def on_more_rows(trials: Trials, earlier: Trials, rows: tuple[int, int, int]) ->
 
 
 def promising(trials: Trials, best: int) -> list[dict[str, Any]]:
-    """Return what to try on more rows: the kernel of the best, and narrower ones, each with the
-    penalty that suited it.
+    """Return what to try on more rows: the best, what is as wide and nearly as good, and all that
+    is narrower, which gains the most from them; each with the penalty that suited it.
     """
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for i in np.flatnonzero(trials.complete):
@@ -71,6 +72,10 @@ def promising(trials: Trials, best: int) -> list[dict[str, Any]]:
     if len(groups) <= 1:
         return around(trials, best)
     chosen = [_smoothest(trials, group, trials.mean) for group in groups.values()]
+    error = trials.std[best] / trials.folds[best] ** 0.5 if trials.folds[best] > 1 else np.inf
+    least = trials.mean[best] - FAR * error
+    widest = _gamma(trials.params[best])
+    chosen = [i for i in chosen if trials.mean[i] >= least or _gamma(trials.params[i]) > widest]
     chosen.sort(key=lambda i: -trials.mean[i])
     return [dict(trials.params[i]) for i in chosen[:MOST_PROMISING]]
 

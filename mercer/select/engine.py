@@ -10,7 +10,8 @@ from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
 from mercer._sklearn import _fit_and_score
-from mercer.select.job import Cell, Job, Table, result_of, with_params, within
+from mercer._words import duration
+from mercer.select.job import Cell, Job, Result, Table, result_of, with_params, within
 from mercer.select.paths import route_of
 from mercer.select.pipeline import PipelineRun, why_plain_pipeline
 from mercer.select.progress import Progress, close
@@ -52,6 +53,8 @@ def _fill(table: Table, cells: Iterator[Cell]) -> None:
             for candidate, fold, result in cells:
                 table.results[candidate, fold] = result
                 progress.update(candidate, result)
+                if job.verbose > 1:
+                    print(_told(job, candidate, fold, result))
                 if job.after_each():
                     table.status = "interrupted"
                     return
@@ -64,17 +67,41 @@ def _fill(table: Table, cells: Iterator[Cell]) -> None:
         table.status = "time_limit"
 
 
+def _told(job: Job, candidate: int, fold: int, result: Result) -> str:
+    """Return what was evaluated, in scikit-learn's words; with ``verbose`` above 2 its scores."""
+    params = ", ".join(f"{name}={value!r}" for name, value in job.candidates[candidate].items())
+    text = f"[CV {fold + 1}/{len(job.folds)}] END {params or 'as given'};"
+    if job.verbose > 2:
+        text += _scores_text(job, result)
+    return f"{text} total time={duration(result['fit_time'] + result['score_time'])}"
+
+
+def _scores_text(job: Job, result: Result) -> str:
+    test, train = result["test_scores"], result["train_scores"]
+    if not isinstance(test, dict):
+        return (
+            f", score=(train={train:.3f}, test={test:.3f})"
+            if job.train_scores
+            else (f", score={test:.3f}")
+        )
+    sides = {name: f"train={train[name]:.3f}, " if job.train_scores else "" for name in test}
+    return "".join(f" {name}: ({sides[name]}test={test[name]:.3f})" for name in test)
+
+
 def _plain_cells(job: Job) -> Iterator[Cell]:
     """Cross-validate in the ordinary way: scikit-learn fits each candidate to each fold's rows."""
     cells = list(job.cells())
+    # before the first fit: workers are sent what these change
+    heard = [job.hand_over() for _ in cells]
     parallel = Parallel(n_jobs=job.n_jobs, return_as="generator", pre_dispatch="n_jobs")
-    results = parallel(_task(job, *cell) for cell in cells if not job.limits.stopped())
+    tasks = zip(cells, heard, strict=True)
+    results = parallel(_task(job, *cell, to) for cell, to in tasks if not job.limits.stopped())
     # the cells that were started are the first ones: expiry does not end
     for (candidate, fold), result in zip(cells, results, strict=False):
         yield candidate, fold, {**result_of(0, None, None), **result}
 
 
-def _task(job: Job, candidate: int, fold: int) -> Any:
+def _task(job: Job, candidate: int, fold: int, heard: dict[str, Any]) -> Any:
     return delayed(_fit_and_score)(
         within(job.memory, with_params(job.estimator, job.candidates[candidate])),
         job.X,
@@ -82,7 +109,7 @@ def _task(job: Job, candidate: int, fold: int) -> Any:
         scorer=job.scorer,
         train=job.folds[fold].train,
         test=job.folds[fold].test,
-        verbose=max(0, job.verbose - 1),
+        verbose=0,  # every evaluation is told in the same words, whatever the route
         parameters=None,
         fit_params=job.fit_params,
         score_params=job.score_params,
@@ -91,4 +118,5 @@ def _task(job: Job, candidate: int, fold: int) -> Any:
         return_times=True,
         return_estimator=job.true_models,
         error_score=job.error_score,
+        **heard,
     )

@@ -66,6 +66,7 @@ class Job:
     progress: Any = False  # whether to draw a bar; "auto" draws on a terminal
     metric: Any = "score"  # the scorer that decides, and that the bar speaks of, of several
     after_each: Callable[[], bool] = lambda: False  # called after each cell; whether to stop
+    hand_over: Callable[[], dict[str, Any]] = dict  # what scikit-learn's fits take of callbacks
 
     def __len__(self) -> int:
         return len(self.candidates) * len(self.folds)
@@ -219,6 +220,8 @@ def is_kernel_parameter(name: str) -> bool:
 
 def with_params(estimator: Any, params: dict[str, Any]) -> Any:
     """Return a fresh estimator with parameters set."""
+    if not params:  # an estimator of others may not expect to be told nothing
+        return clone(estimator)
     # values may be estimators, which fits would change
     return clone(estimator).set_params(**clone(params, safe=False))
 

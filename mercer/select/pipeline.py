@@ -26,6 +26,7 @@ from mercer.select.shared import (
     memory_of,
     why_landmarks,
     why_plain,
+    why_route,
     why_too_large,
 )
 
@@ -48,7 +49,8 @@ def why_plain_pipeline(job: Job) -> str:
     kernels = [last._given_kernel(), *_kernels_of(job, name)]
     if any(kernel.domain != "vectors" or is_pairwise(kernel) for kernel in kernels):
         return "the last step has a kernel that does not read vectors"
-    return why_landmarks(job, last, f"{name}__") or why_too_large(job)
+    prefix = f"{name}__"
+    return why_route(job, last, prefix) or why_landmarks(job, last, prefix) or why_too_large(job)
 
 
 def _kernels_of(job: Job, name: str) -> Iterator[Kernel]:

@@ -198,23 +198,72 @@ class _RichLine:
 
 
 # ---------------------------------------------------------------- callbacks
-@contextmanager
-def calling_back(search: Any, X: Any, y: Any) -> Iterator[Callable[[], bool]]:
-    """Call the hooks of a search's callbacks; yields what to call after each evaluation.
+class Callbacks:
+    """The hooks of a search's callbacks: tasks "search" (of evaluations) and the last fit.
 
-    That function returns whether a callback asks to stop.
+    Without callbacks nothing is called.
     """
+
+    def __init__(self, root: Any = None, **data: Any):
+        self.root, self.data = root, data
+        self.search: Any = None
+        self.handed_over = 0
+
+    @contextmanager
+    def searching(self, n_tasks: int | None) -> Iterator[None]:
+        """Be the task "search"."""
+        if self.root is None:
+            yield
+            return
+        self.search = self.root.subcontext(task_name="search", max_subtasks=n_tasks)
+        self.search.call_on_fit_task_begin(estimator=self.data["estimator"])
+        yield
+        self.search.call_on_fit_task_end(estimator=self.data["estimator"])
+
+    def after_each(self) -> bool:
+        """Tell of an evaluation, unless scikit-learn has; return whether one asks to stop."""
+        if self.search is None:
+            return False
+        if self.handed_over:
+            self.handed_over -= 1
+            return False
+        task = self._evaluation()
+        task.call_on_fit_task_begin(**self.data)
+        return bool(task.call_on_fit_task_end(**self.data))
+
+    def hand_over(self) -> dict[str, Any]:
+        """Return what a fit by scikit-learn takes: it tells of itself, and lets its model tell."""
+        if self.search is None:
+            return {}
+        self.handed_over += 1
+        return {"caller": self.data["estimator"], "callback_ctx": self._evaluation()}
+
+    def _evaluation(self) -> Any:
+        return self.search.subcontext(task_name="candidate-split-evaluation")
+
+    @contextmanager
+    def refitting(self, model: Any) -> Iterator[None]:
+        """Be the task of the last fit, whose model hears the callbacks too if it can."""
+        if self.root is None:
+            yield
+            return
+        task = self.root.subcontext(task_name="refit-with-best-params")
+        with task.propagate_callback_context(model):
+            task.call_on_fit_task_begin(**self.data)
+            yield
+        task.call_on_fit_task_end(**self.data)
+
+
+@contextmanager
+def calling_back(search: Any, X: Any, y: Any, weight: Any = None) -> Iterator[Callbacks]:
+    """Call the hooks of a search's callbacks around its fit; yields those of its tasks."""
     if callback_management_context is None or not getattr(search, "_skl_callbacks", None):
-        yield lambda: False
+        yield Callbacks()
         return
+    metadata = None if weight is None else {"sample_weight": weight}
     with callback_management_context(search):
-        root = search._init_callback_context(max_subtasks=None)
-        root.call_on_fit_task_begin(estimator=search, X=X, y=y)
-
-        def after_each() -> bool:
-            task = root.subcontext(task_name="candidate-split-evaluation")
-            task.call_on_fit_task_begin(estimator=search, X=X, y=y)
-            return bool(task.call_on_fit_task_end(estimator=search, X=X, y=y))
-
-        yield after_each
-        root.call_on_fit_task_end(estimator=search, X=X, y=y)
+        root = search._init_callback_context(max_subtasks=1 + (search.refit is not False))
+        callbacks = Callbacks(root, estimator=search, X=X, y=y, metadata=metadata)
+        root.call_on_fit_task_begin(**callbacks.data)
+        yield callbacks
+        root.call_on_fit_task_end(**callbacks.data)

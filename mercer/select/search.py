@@ -37,7 +37,7 @@ from mercer.select.job import (
     within,
 )
 from mercer.select.paths import route_of
-from mercer.select.progress import calling_back
+from mercer.select.progress import Callbacks, calling_back
 from mercer.select.rounds import Staged, StagedRun, halving, staged_plan
 from mercer.select.shared import check_folds
 
@@ -87,7 +87,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
     return_train_score : bool, default=False
         Whether to score the training rows too.
     verbose : int, default=0
-        1 prints what is done, more prints each fit of ordinary cross-validation.
+        1 prints what is done, 2 also the parameters of each evaluation, 3 its scores.
     progress : "auto" or bool, default="auto"
         A bar on stderr; "auto" shows it on a terminal.
 
@@ -180,12 +180,15 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         job, split = self._job(X, y, scorers, routed), routed.splitter.split
         if staged_plan(self.strategy) is None:
             job = self._with_folds(job, split)
-        with calling_back(self, X, y) as after_each:
-            tables = self._tables(replace(job, after_each=after_each), split)
-            conclude(tables)
+        with calling_back(self, X, y, params.get("sample_weight")) as callbacks:
+            n_tasks = len(job) if self.strategy == "exact" else None
+            with callbacks.searching(n_tasks):
+                told = replace(job, after_each=callbacks.after_each, hand_over=callbacks.hand_over)
+                tables = self._tables(told, split)
+                conclude(tables)
             self._store(tables, scorers, metric)
             if self.refit:
-                self._refit(X, y, routed.estimator.fit)
+                self._refit(X, y, routed.estimator.fit, callbacks)
         return self
 
     def _check_targets(self, y: Any) -> None:
@@ -281,12 +284,14 @@ class KernelSearchCV(Reporting, BaseSearchCV):
             self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
         self.best_params_ = results["params"][self.best_index_]
 
-    def _refit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
-        self.best_estimator_ = within(self.memory, with_params(self.estimator, self.best_params_))
-        start = time.time()
+    def _refit(self, X: Any, y: Any, fit_params: dict[str, Any], callbacks: Callbacks) -> None:
+        best = within(self.memory, with_params(self.estimator, self.best_params_))
         targets = () if y is None else (y,)
-        self.best_estimator_.fit(X, *targets, **fit_params)
-        self.refit_time_ = time.time() - start
+        with callbacks.refitting(best):
+            start = time.time()
+            best.fit(X, *targets, **fit_params)
+            self.refit_time_ = time.time() - start
+        self.best_estimator_ = best
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 

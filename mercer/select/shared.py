@@ -269,7 +269,15 @@ def why_plain(job: Job, kernels: Kernels | None) -> str:
             isinstance(leaf, (Precomputed, Constant)) for leaf in leaves
         ):
             return "a precomputed matrix is mixed with kernels that read rows"
-    return why_landmarks(job, job.estimator) or why_too_large(job)
+    return why_route(job, job.estimator) or why_landmarks(job, job.estimator) or why_too_large(job)
+
+
+def why_route(job: Job, estimator: Any, prefix: str = "") -> str:
+    """Return whether fits go another way than by the matrix of all rows."""
+    routes = {params.get(f"{prefix}route") for params in job.candidates}
+    routes.add(getattr(estimator, "route", None))
+    other = sorted(map(str, routes - {None, "auto", "exact"}))
+    return f"route={other[0]!r} is not that of a Gram matrix" if other else ""
 
 
 def why_landmarks(job: Job, estimator: Any, prefix: str = "") -> str:
@@ -277,7 +285,7 @@ def why_landmarks(job: Job, estimator: Any, prefix: str = "") -> str:
     given = [params.get(f"{prefix}landmarks", 0) for params in job.candidates]
     given.append(getattr(estimator, "landmarks", None))
     most = max((len(fold.train) for fold in job.folds), default=0)
-    if any(isinstance(m, (int, np.integer)) and 0 < m < most for m in given):
+    if any(np.ndim(m) > 0 or (m is not None and 0 < m < most) for m in given):
         return "landmarks stand for the rows"
     return ""
 

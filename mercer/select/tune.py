@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,15 +11,16 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 
-from mercer._display import text_table
 from mercer._sklearn import _num_samples, _safe_split
-from mercer._words import count, setting
+from mercer._words import count
 from mercer.machines import SVC, SVR, KernelRidge
-from mercer.select.engine import evaluate
-from mercer.select.grids import KNOWN, Axis, axes, candidates
-from mercer.select.job import Job, Table
+from mercer.rows import Rows
+from mercer.select.grids import KNOWN, Axis, axes
+from mercer.select.labels import LabelSearch, deciding_score, has_graph, label_axes
 from mercer.select.rounds import Staged, sample_rows, staged_plan
+from mercer.select.row_search import goes_in_passes, refuse_for_passes, tune_rows
 from mercer.select.search import KernelSearchCV
+from mercer.select.tuned import TunedSearch
 
 NAMES = {"svc": SVC, "svr": SVR, "ridge": KernelRidge}
 
@@ -32,7 +30,7 @@ def tune(
     X: Any,
     y: Any = None,
     *,
-    cv: Any = 5,
+    cv: Any = None,
     scoring: Any = None,
     refit: Any = True,
     time_limit: float | None = None,
@@ -56,10 +54,14 @@ def tune(
     ----------
     estimator : estimator, pipeline or {"svc", "svr", "ridge"}
         What to fit; of a pipeline the last step is tuned.
-    X, y : table or list of objects, targets
-        The rows.
-    cv : int, splitter or iterable, default=5
-        The folds.
+    X, y : table, list of objects or Rows, targets
+        The rows. Those of `mercer.rows.open` that are too many for exact machines are for
+        `KernelRidge` and `KernelRidgeClassifier` with landmarks: for each kernel one pass over at
+        most 50,000 of the rows gives the errors of all λ over five folds, whose mean square is the
+        score; λ is then chosen on all rows.
+    cv : int, splitter, iterable or None, default=None
+        The folds; None is 5. Of machines with a graph (`LaplacianSVC` and its kin) folds hide
+        labels, and no rows; None is each label in turn, of more than 20 ten folds.
     scoring : str, callable, list, tuple, dict or None, default=None
         As in scikit-learn. Of several scores ``refit`` names the one that decides.
     refit : bool, str or callable, default=True
@@ -97,14 +99,29 @@ def tune(
     True
     """
     estimator = _estimator(estimator)
+    if isinstance(X, Rows):
+        rows = X if y is None else X.with_target(np.asarray(y))
+        if goes_in_passes(estimator, rows):
+            refuse_for_passes(cv=(cv, None), scoring=(scoring, None), groups=(groups, None))
+            return tune_rows(
+                estimator, rows, time_limit=time_limit, seed=random_state, weight=sample_weight
+            )
+        X, y = rows.read()
     _check_deciding(scoring, refit)
-    if isinstance(strategy, str) and strategy == "auto":
-        strategy = _strategy(X, cv, time_limit)
-    found = _axes(estimator, *_rows_of_grid(estimator, X, y, random_state, strategy))
-    search = TunedSearch(
+    kind: type[TunedSearch] = TunedSearch
+    if has_graph(estimator):
+        kind, strategy, scoring = LabelSearch, "exact", scoring or deciding_score(estimator)
+        found = label_axes(estimator, X, y, np.random.default_rng(random_state or 0))
+    else:
+        cv = 5 if cv is None else cv
+        if isinstance(strategy, str) and strategy == "auto":
+            strategy = _strategy(X, cv, time_limit)
+        found = _axes(estimator, *_rows_of_grid(estimator, X, y, random_state, strategy))
+        cv = _splitter(cv, estimator, random_state) if staged_plan(strategy) is None else cv
+    search = kind(
         estimator,
         {axis.name: list(axis.values) for axis in found},
-        cv=_splitter(cv, estimator, random_state) if staged_plan(strategy) is None else cv,
+        cv=cv,
         scoring=scoring,
         refit=refit,
         time_limit=time_limit,
@@ -120,53 +137,6 @@ def tune(
     if verbose:
         print(search.report_)
     return search
-
-
-class TunedSearch(KernelSearchCV):
-    """A search whose second round looks around the best point of the first."""
-
-    def fit(self, X: Any, y: Any = None, **params: Any) -> TunedSearch:
-        """Run both rounds, fit the best candidate, and write the report."""
-        start = time.monotonic()
-        super().fit(X, y, **params)
-        self.report_ = self._report(time.monotonic() - start)
-        return self
-
-    @property
-    def _axes(self) -> list[Axis]:
-        return [Axis(name, tuple(values)) for name, values in self.param_grid.items()]
-
-    def _wide(self, job: Job) -> list[Table]:
-        first = evaluate(job)
-        means = first.scores().mean(axis=1)
-        if first.status != "complete" or np.isnan(means).all():
-            return [first]
-        best = job.candidates[int(np.nanargmax(means))]
-        finer = [Axis(axis.name, axis.around(best[axis.name])) for axis in self._axes]
-        new = [point for point in candidates(finer) if point not in job.candidates]
-        return [first, evaluate(replace(job, candidates=new))] if new else [first]
-
-    def _report(self, seconds: float) -> str:
-        lines = [(axis.name, _span(axis)) for axis in self._axes]
-        lines.append(("candidates", f"{self._rounds()}: {self.route_}"))
-        lines += [(f"best {name}", setting(value, 4)) for name, value in self.best_params_.items()]
-        if not callable(self.refit):
-            lines.append(("best score", f"{self.best_score_:.4g}"))
-        lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
-        return text_table("tune", lines, type(self.estimator).__name__)
-
-    def _rounds(self) -> str:
-        """Return the numbers of candidates in the rounds, and on how many rows or folds."""
-        results = self.cv_results_
-        counts = np.bincount(results.get("iter", np.zeros(len(results["params"]), int)))
-        rounds = " + ".join(map(str, counts))
-        if staged_plan(self.strategy) is None:
-            return f"{rounds}, each on {self.n_splits_} folds"
-        sizes = " to ".join(f"{n:,}" for n in np.unique(results["n_resources"]))
-        return f"{rounds}, on {sizes} rows"
-
-    def __str__(self) -> str:
-        return getattr(self, "report_", None) or repr(self)
 
 
 def _strategy(X: Any, cv: Any, time_limit: float | None) -> str:
@@ -236,10 +206,3 @@ def _splitter(cv: Any, estimator: Any, seed: int | None) -> Any:
         return cv
     kind = StratifiedKFold if is_classifier(estimator) else KFold
     return kind(cv, shuffle=True, random_state=seed)
-
-
-def _span(axis: Axis) -> str:
-    values = axis.values
-    if len(values) > 1 and all(isinstance(value, Real) for value in values):
-        return f"{len(values)} values, {setting(min(values), 4)} … {setting(max(values), 4)}"
-    return ", ".join(setting(value, 4) for value in values)

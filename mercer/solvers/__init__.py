@@ -14,6 +14,7 @@ from mercer.solvers.eigen import (
 from mercer.solvers.gram_eigen import leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.many import solve_many
 from mercer.solvers.margin import MarginSolution, follow, is_dense, only_stationary, solve_margin
+from mercer.solvers.nu import solve_nu
 from mercer.solvers.ridge import solve_ridge
 from mercer.solvers.smo import SmoState
 
@@ -35,6 +36,7 @@ __all__ = [
     "solve_dual_coordinate",
     "solve_many",
     "solve_margin",
+    "solve_nu",
     "solve_ridge",
     "symmetric_eigenpairs",
 ]

@@ -123,10 +123,11 @@ class _Run:
         gap, value = self._gap(), self._objective(self.beta, self.e)
         if gap <= (SETTLED_GAP if self.small else 0.5 * tol):
             return Status.OPTIMAL
-        # where rounding hides what the objective gains, the gap still tells
-        if self.value - value > NEGLIGIBLE * abs(value) or gap < 0.9 * self.gap:
-            self.idle, self.gap = -1, gap
-        self.idle, self.value = self.idle + 1, value
+        # where rounding hides what the objective gains, the gap still tells; what only goes to and
+        # fro is no progress, so that both are held against the best so far
+        gained = self.value - value > NEGLIGIBLE * abs(value) or gap < 0.9 * self.gap
+        self.idle = 0 if gained else self.idle + 1
+        self.value, self.gap = min(self.value, value), min(self.gap, gap)
         if self.idle >= IDLE_ROUNDS * (1 + self.n // self.working):
             return Status.STALLED
         if self._coordinates(self._working(np.abs(v)), 0.1 * float(np.abs(v).max()), limits):

@@ -26,7 +26,7 @@ def coarse_start(
     """Return β with most coefficients at 0 or a bound; None where that would be a bad guess."""
     every = len(index) // POINTS
     z, lo, hi, eps, total = problem
-    some = _spread(z, every)
+    some = spread_points(z, every)
     small = MarginProblem(z[some], lo[some] * every, hi[some] * every, eps, total)
     nothing = SmoState(np.zeros(len(some)), small.z.copy())
     matrix = DenseMatrix.of(K.among(index[some]))
@@ -40,7 +40,7 @@ def coarse_start(
     return SmoState(guess, z - K.combine(index[held], guess[held], index))
 
 
-def _spread(z: np.ndarray, every: int) -> np.ndarray:
+def spread_points(z: np.ndarray, every: int) -> np.ndarray:
     """Return every so many points of each side, in an order that has no pattern."""
     order = np.random.default_rng(0).permutation(len(z))
     order = order[np.argsort(z[order] > 0, kind="stable")]

@@ -17,6 +17,7 @@ there alone is the supervised machine with K̃.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from mercer._array import allocate, ranges
 from mercer._floats import EPS
 from mercer._limits import Limits
-from mercer.gram import Gram, gram
+from mercer.gram import gram
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.graphs import GraphPenalty
@@ -96,14 +97,6 @@ class Deformation:
         core[np.diag_indices_from(core)] += 1.0
         self._core = cho_factor(core, overwrite_a=True, check_finite=False)
         self.products = 0
-
-    @classmethod
-    def of_gram(cls, K: Gram, N: GraphPenalty, memory: int) -> Deformation:
-        """Return the equation with a whole Gram matrix, float64."""
-        n = K.shape[0]
-        rank = int(max(1, min(MOST_ROWS, n, memory // (ARRAYS * 8 * n))))
-        F, _ = randomly_pivoted_cholesky(K, rank, np.random.RandomState(0))
-        return cls(lambda V: K @ V, F, N)
 
     def _near_inverse(self, R: np.ndarray) -> np.ndarray:
         """Return (I + FFᵀN)⁻¹ R."""
@@ -235,10 +228,23 @@ class Manifold:
 
     @cached_property
     def system(self) -> Deformation:
-        """The equation; its preconditioner costs some rows of K."""
-        if self.landmarks is None:
-            return Deformation.of_gram(self.K, self.N, self._memory // 4)
-        return Deformation(self.product, self.landmarks.F, self.N)
+        """The equation."""
+        return Deformation(self.product, self.factor, self.N)
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """F with FFᵀ ≈ K, which costs some rows of K; of landmarks it is all there is."""
+        if self.landmarks is not None:
+            return self.landmarks.F
+        rank = int(max(1, min(MOST_ROWS, self.n, self._memory // 4 // (ARRAYS * 8 * self.n))))
+        return randomly_pivoted_cholesky(self.K, rank, np.random.RandomState(0))[0]
+
+    def under(self, N: GraphPenalty) -> Manifold:
+        """Return the same rows under another penalty, with the same K and its factor."""
+        other = copy(self)
+        other.N, other.factor, other._responses = N, self.factor, None
+        other.__dict__.pop("system", None)
+        return other
 
     def _columns(self, points: np.ndarray) -> np.ndarray:
         if self.landmarks is None:

@@ -83,7 +83,7 @@ def solve_margin(
     stopped = limits.stopped()
     if start is None and stopped and not problem.total:
         return _not_begun(problem, stopped, tol, about)
-    engine = _Engine(K, index, problem, limits, sizes, values)
+    engine = Engine(K, index, problem, limits, sizes, values)
     state, target = start or engine.start(), tol
     for number in range(1, ROUNDS**2 + 1):
         state = engine.solve(target, state)
@@ -99,7 +99,7 @@ def solve_margin(
         stalled = state.status is Status.STALLED
         too_coarse = engine.K.dtype == np.float32 and (stalled or drift > 0.05 * target)
         if too_coarse and exact is not None:
-            engine = _Engine(exact(), index, problem, limits, sizes)
+            engine = Engine(exact(), index, problem, limits, sizes)
         elif stalled:
             break
         else:
@@ -161,7 +161,7 @@ def _lower_target(target: float, problem: MarginProblem, state: SmoState, tol: f
     return target * max(0.1, min(0.7, 0.8 * tol / gap))
 
 
-class _Engine:
+class Engine:
     """What solves a problem, in one matrix or on a growing set of points, and proves it."""
 
     def __init__(
@@ -189,14 +189,25 @@ class _Engine:
         """Go on until the largest violation of a pair of points is at most the target."""
         if self.limits.interrupted:  # the start is the best so far
             return replace(state, status=Status.INTERRUPTED)
-        if self.matrix is None and self._is_dense():
-            values = self.values() if self.values else self.K.among(self.index)
-            self.matrix = DenseMatrix.of(values)
-        if self.matrix is not None:
-            return solve_dense(self.matrix, self.problem, target, self.limits, state)
+        if (matrix := self._dense()) is not None:
+            return solve_dense(matrix, self.problem, target, self.limits, state)
         return solve_smo(
             self.K, self.index, self.problem, target, self.limits, state, self.sizes.all_active
         )
+
+    def _dense(self) -> DenseMatrix | None:
+        """Return all values in one matrix, where they fit into one."""
+        if self.matrix is None and self._is_dense():
+            values = self.values() if self.values else self.K.among(self.index)
+            self.matrix = DenseMatrix.of(values)
+        return self.matrix
+
+    def product(self, beta: np.ndarray) -> np.ndarray:
+        """Return Kβ, in the precision of K."""
+        if (matrix := self._dense()) is not None:
+            return matrix.K @ beta.astype(matrix.K.dtype)
+        used = np.flatnonzero(beta)
+        return self.K.combine(self.index[used], beta[used], self.index)
 
     def _is_dense(self) -> bool:
         if self.sizes.dense is not None:
@@ -205,21 +216,34 @@ class _Engine:
 
     def prove(self, state: SmoState, tol: float, about: str) -> tuple[Certificate, float]:
         """Set the residuals to exact ones; return the proof, and how far they were off."""
-        z, before, proves = self.problem.z, state.e, True
-        if self.matrix is not None and self.matrix.K.dtype == np.float64:
-            state.e, checked = z - self.matrix.K @ state.beta, len(z)
-        elif state.status is Status.INTERRUPTED:  # who has pressed Ctrl-C waits for no proof
+        before, proves = state.e, True
+        if self.waits_for_no_proof(state):
             checked, proves = 0, False
         else:
-            state.e, checked = exact_residuals(
-                self.K, self.index, self.problem, state, self.sizes.check_all
-            )
+            state.e, checked = self.exact_residuals(state)
         extra = {"checked": checked, "steps": state.steps, "storage": self.K.storage}
         certificate = duality_gap(
             state.beta, state.e, self.problem, tolerance=tol, about=about, extra=extra
         )
         drift = float(np.abs(state.e - before).max())
         return (certificate if proves else replace(certificate, value=np.nan)), drift
+
+    def waits_for_no_proof(self, state: SmoState) -> bool:
+        """Tell whether somebody has pressed Ctrl-C, and a proof would take long."""
+        return state.status is Status.INTERRUPTED and self._exact_values() is None
+
+    def _exact_values(self) -> np.ndarray | None:
+        """Return all values in float64, if they are there."""
+        if self.matrix is None or self.matrix.K.dtype != np.float64:
+            return None
+        return self.matrix.K
+
+    def exact_residuals(self, state: SmoState) -> tuple[np.ndarray, int]:
+        """Return z − Kβ in float64, and the number of points that were recomputed."""
+        if (K := self._exact_values()) is not None:
+            return self.problem.z - K @ state.beta, len(state.beta)
+        check_all = self.sizes.check_all
+        return exact_residuals(self.K, self.index, self.problem, state, check_all)
 
     def rounding_of_norm2(self, beta: np.ndarray) -> float:
         """Return what rounding may leave in βᵀKβ."""

@@ -233,6 +233,17 @@ class NormSearch(FeatureSearch):
         if norm == L1:
             self.values = L1Distance()
 
+    def find(self, X: Sample, k: int, memory: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances and the positions of the k nearest points, each of shape (m, k)."""
+        unit = row_unit(self.values, X, self.Y)
+        if unit == 1.0:
+            return super().find(X, k, memory)
+        ranks, index = self._in_unit(unit).find(in_unit(X, unit), k, memory)
+        return ranks * unit, index
+
+    def _in_unit(self, unit: float) -> NormSearch:
+        return NormSearch(self.norm, in_unit(self.Y, unit), self.block)
+
     def _by_tiles(self, X: Sample, k: int, memory: Any) -> tuple[np.ndarray, np.ndarray]:
         return super()._by_tiles(X, k, memory) if self.norm == L1 else self._by_norm(X, k, memory)
 
@@ -263,6 +274,45 @@ class NormSearch(FeatureSearch):
         Y = self.Y.rows(DOUBLE)
         parts = ranges(len(Y), max(1, BLOCK_VALUES // max(1, Y.shape[1])))
         return np.concatenate([self.norm.value(Y[part] - Y[row]) for part in parts])
+
+
+class DistanceSearch(FeatureSearch):
+    """The same search where rows are distances to all points; ranks are distances.
+
+    Parameters
+    ----------
+    Y : Sample
+        The distances between the points to be found, (n, n).
+    """
+
+    def __init__(self, Y: Sample):
+        super().__init__(Linear(), Y)
+
+    def find(self, X: Sample, k: int, memory: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least k entries of each row and their positions."""
+        best, index = self._lists(1, len(X), k, memory)
+        loops.keep_least(X.rows(DOUBLE), 1.0, np.zeros(len(self.Y)), 0, best[0], index[0])
+        return best[0], index[0]
+
+    def squared_distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        """Return the squares of the ranks."""
+        return ranks**2
+
+    def distances(self, ranks: np.ndarray, X: Sample) -> np.ndarray:
+        """Return the ranks."""
+        return ranks
+
+    def prove(self, some: np.ndarray, k: int, tolerance: float = 1e-9) -> Solution:
+        """Find the k nearest of some of the points, and again by sorting."""
+        found, index = self.find(self.Y[some], k)
+        wanted = np.sort(self.Y[some].rows(DOUBLE), axis=1)[:, :k]
+        scale = max(float(wanted.max(initial=0.0)), TINY)
+        error = float(np.abs(wanted - found).max(initial=0.0)) / scale
+        parts = {"rank_error": error, "checked": len(some), "metric": "taken for granted"}
+        about = f"the {k} nearest of {len(self.Y)} points, of given distances"
+        certificate = Certificate("rank error", error, tolerance, about, parts)
+        status = Status.OPTIMAL if certificate.ok else Status.INACCURATE
+        return Solution(index, status, certificate)
 
 
 def _sum_of_gaps(Y: Any, x: Any, power: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, KernelSearchCV
 from mercer.kernels import RBF, Linear, Polynomial
-from mercer.select import paths
+from mercer.select import margin_paths as paths
 from tests.cases import two_classes
 
 X2, Y2 = two_classes(90)

@@ -325,3 +325,15 @@ def test_every_kernel_estimator_gets_the_scores_of_fits_from_scratch(estimator):
     for name, values in theirs.cv_results_.items():
         if name.startswith("split"):
             np.testing.assert_allclose(ours.cv_results_[name], values, atol=tolerance)
+
+
+def test_machines_by_cells_are_searched_as_they_are_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    grid, machine = {"C": [0.3, 30.0]}, SVC(RBF(gamma=2.0), route="cells", cell_size=30)
+    ours = KernelSearchCV(machine, grid, cv=3).fit(X, y).cv_results_["mean_test_score"]
+    theirs = GridSearchCV(machine, grid, cv=3).fit(X, y).cv_results_["mean_test_score"]
+    exact = GridSearchCV(SVC(RBF(gamma=2.0)), grid, cv=3).fit(X, y).cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(ours, theirs)
+    assert not np.array_equal(ours, exact)

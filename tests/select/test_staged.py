@@ -96,6 +96,14 @@ def test_a_gain_over_the_logarithm_of_rows_goes_on_by_half():
     np.testing.assert_array_equal(on_more_rows(now, earlier, (1000, 2000, 2000)), [0.72, 0.70, 0.5])
 
 
+def test_what_is_as_wide_and_far_behind_gets_no_more_rows():
+    params = [{"metric": "none"}, {"metric": "full"}, {"metric": "diagonal"}]
+    scores = [[0.70, 0.72, 0.71], [0.80, 0.82, 0.81], [0.79, 0.81, 0.80]]
+    assert promising(results(params, scores), 1) == [params[1], params[2]]
+    widths = [{"kernel__gamma": g} for g in (0.5, 1.0, 2.0)]
+    assert promising(results(widths, [scores[1], scores[1], scores[0]]), 1) == widths[1:]
+
+
 def test_where_nothing_was_scored_the_smoothest_is_taken():
     params = [{"lam": 1.0}, {"lam": 10.0}, {"lam": 0.1}]
     assert smoothest(results(params, [[np.nan, 0.5]] * 3)) == 1

@@ -1,0 +1,77 @@
+"""A search in two rounds over a grid that was found: what `tune` returns."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from mercer._display import text_table
+from mercer._words import setting
+from mercer.select.engine import evaluate
+from mercer.select.grids import Axis, candidates
+from mercer.select.job import Job, Table
+from mercer.select.rounds import staged_plan
+from mercer.select.search import KernelSearchCV
+
+
+class TunedSearch(KernelSearchCV):
+    """A search whose second round looks around the best point of the first."""
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> TunedSearch:
+        """Run both rounds, fit the best candidate, and write the report."""
+        start = time.monotonic()
+        super().fit(X, y, **params)
+        self.report_ = self._report(time.monotonic() - start)
+        return self
+
+    @property
+    def _axes(self) -> list[Axis]:
+        return [Axis(name, tuple(values)) for name, values in self.param_grid.items()]
+
+    def _evaluate(self, job: Job) -> Table:
+        return evaluate(job)
+
+    def _wide(self, job: Job) -> list[Table]:
+        first = self._evaluate(job)
+        means = first.scores().mean(axis=1)
+        if first.status != "complete" or np.isnan(means).all():
+            return [first]
+        best = job.candidates[int(np.nanargmax(means))]
+        finer = [Axis(axis.name, axis.around(best[axis.name])) for axis in self._axes]
+        new = [point for point in candidates(finer) if point not in job.candidates]
+        return [first, self._evaluate(replace(job, candidates=new))] if new else [first]
+
+    def _report(self, seconds: float) -> str:
+        lines = [(axis.name, _span(axis)) for axis in self._axes]
+        lines.append(("candidates", f"{self._rounds()}: {self.route_}"))
+        lines += [(f"best {name}", setting(value, 4)) for name, value in self.best_params_.items()]
+        lines += self._said_of_score()
+        lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
+        return text_table("tune", lines, type(self.estimator).__name__)
+
+    def _said_of_score(self) -> list[tuple[str, str]]:
+        return [] if callable(self.refit) else [("best score", f"{self.best_score_:.4g}")]
+
+    def _rounds(self) -> str:
+        """Return the numbers of candidates in the rounds, and on how many rows or folds."""
+        results = self.cv_results_
+        counts = np.bincount(results.get("iter", np.zeros(len(results["params"]), int)))
+        rounds = " + ".join(map(str, counts))
+        if staged_plan(self.strategy) is None:
+            return f"{rounds}, each on {self.n_splits_} folds"
+        sizes = " to ".join(f"{n:,}" for n in np.unique(results["n_resources"]))
+        return f"{rounds}, on {sizes} rows"
+
+    def __str__(self) -> str:
+        return getattr(self, "report_", None) or repr(self)
+
+
+def _span(axis: Axis) -> str:
+    values = axis.values
+    if len(values) > 1 and all(isinstance(value, Real) for value in values):
+        return f"{len(values)} values, {setting(min(values), 4)} … {setting(max(values), 4)}"
+    return ", ".join(setting(value, 4) for value in values)
