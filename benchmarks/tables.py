@@ -5,7 +5,7 @@ most). ``mercer fit`` runs as a command on a CSV file, with a limit of 60 s. Lig
 settings, each with early stopping on a fifth of the training rows, of which the best is taken;
 HistGradientBoosting has its defaults. The score is R² or accuracy on the held-out rows.
 
-    python benchmarks/tables.py --data FOLDER [--splits 3] [--only adult] [--seconds 60]
+    python benchmarks/tables.py --data FOLDER [--seeds 0,1,2] [--only adult] [--seconds 60]
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def main() -> None:
     """Print a line for each table, then ranks and the tables that are lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--seeds", default="0,1,2", help="of the splits, by commas")
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=int, default=60, help="for mercer fit")
@@ -170,8 +170,8 @@ def main() -> None:
     for name in names:
         frame, classes = load(options.data, name)
         scores, seconds = [], []
-        for seed in range(options.splits):
-            problem = split(frame, classes, options.rows, seed)
+        for seed in options.seeds.split(","):
+            problem = split(frame, classes, options.rows, int(seed))
             line = []
             for name_of, rival in RIVALS.items():
                 start = time.perf_counter()

@@ -14,9 +14,13 @@ _NAMES = {
     "machines": (
         "GraphSpreading KernelLogistic KernelMachine KernelRidge KernelRidgeClassifier KNN "
         "KNNRegressor LaplacianRidge LaplacianRidgeClassifier LaplacianSVC LinearSVC "
-        "MetricRidge MetricRidgeClassifier OneClassSVM Perceptron SVC SVR"
+        "MetricRidge MetricRidgeClassifier NearestNeighbors NuSVC NuSVR OneClassSVM Perceptron SVC "
+        "SVR"
     ),
-    "linear": "Lasso lasso_path LinearRegression LogisticRegression PenaltyRegression Ridge",
+    "linear": (
+        "elastic_net_path ElasticNet Lasso lasso_path LinearRegression LogisticRegression "
+        "PenaltyRegression QuantileRegression Ridge"
+    ),
     "penalties": "",
     "bayes": "em GaussianBayes GMM",
     "nets": "Autoencoder MLPClassifier MLPRegressor",
@@ -36,6 +40,7 @@ _NAMES = {
     "checks": "check_table",
     "io": "load save",
     "norms": "",
+    "rows": "",
     "optimize": "",
     "distances": "check_distance",
     "schoenberg": "",
@@ -50,7 +55,7 @@ _NAMES = {
 """
 
 _FOLDERS = """
-assess bayes datasets io kernels losses norms optimize penalties plot schoenberg
+assess bayes datasets io kernels losses norms optimize penalties plot rows schoenberg
 """
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 

@@ -10,6 +10,7 @@ from mercer import norms as norms
 from mercer import optimize as optimize
 from mercer import penalties as penalties
 from mercer import plot as plot
+from mercer import rows as rows
 from mercer import schoenberg as schoenberg
 from mercer._warm import prepare as prepare
 from mercer.bayes import GMM as GMM
@@ -29,11 +30,14 @@ from mercer.io import load as load
 from mercer.io import save as save
 from mercer.kernels import as_kernel as as_kernel
 from mercer.kernels import dtw_distance as dtw_distance
+from mercer.linear import ElasticNet as ElasticNet
 from mercer.linear import Lasso as Lasso
 from mercer.linear import LinearRegression as LinearRegression
 from mercer.linear import LogisticRegression as LogisticRegression
 from mercer.linear import PenaltyRegression as PenaltyRegression
+from mercer.linear import QuantileRegression as QuantileRegression
 from mercer.linear import Ridge as Ridge
+from mercer.linear import elastic_net_path as elastic_net_path
 from mercer.linear import lasso_path as lasso_path
 from mercer.losses import as_loss as as_loss
 from mercer.machines import KNN as KNN
@@ -51,6 +55,9 @@ from mercer.machines import LaplacianSVC as LaplacianSVC
 from mercer.machines import LinearSVC as LinearSVC
 from mercer.machines import MetricRidge as MetricRidge
 from mercer.machines import MetricRidgeClassifier as MetricRidgeClassifier
+from mercer.machines import NearestNeighbors as NearestNeighbors
+from mercer.machines import NuSVC as NuSVC
+from mercer.machines import NuSVR as NuSVR
 from mercer.machines import OneClassSVM as OneClassSVM
 from mercer.machines import Perceptron as Perceptron
 from mercer.maps import EmpiricalMap as EmpiricalMap

@@ -49,6 +49,7 @@ from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution, Status
+from mercer.rows import Rows as RowBlocks
 
 FLOATS = [np.float64, np.float32]
 GIVEN = "points of a given matrix"
@@ -110,7 +111,7 @@ def validated(
     return validate_data(estimator, X, y, copy=own, **checks)
 
 
-FITTING = ("fit", "fit_transform", "fit_predict")
+FITTING = ("fit", "fit_transform", "fit_predict", "partial_fit")
 
 
 def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -266,6 +267,7 @@ class KernelEstimator(ProvedEstimator):
     ) -> tuple[Sample, Any, np.ndarray]:
         """Check rows, targets and weights, bind the kernel; return the training sample and both."""
         kernel = self._given_kernel()
+        X, y = X.in_memory(y) if isinstance(X, RowBlocks) else (X, y)
         has_target = not isinstance(y, str)
         if kernel.domain == "vectors":
             checked = validated(self, X, y, kernel=kernel, **_TABLE, **checks)
@@ -295,7 +297,9 @@ class KernelEstimator(ProvedEstimator):
         check_is_fitted(self)
         if not isinstance(self.kernel_, Linear):
             raise AttributeError("coef_ exists for the linear kernel only")
-        return coefs @ rows
+        weights = np.asarray(coefs @ rows)
+        weights.flags.writeable = False  # computed when asked for: a change would be lost
+        return weights
 
     def _kept(self, data: Any, index: np.ndarray, n: int) -> Sample:
         """Return the sample of kept rows; of a precomputed kernel only their numbers matter.
@@ -310,6 +314,7 @@ class KernelEstimator(ProvedEstimator):
     def _new_rows(self, X: Any) -> Sample:
         """Check new rows against the fitted ones."""
         check_is_fitted(self)
+        X = X.in_memory()[0] if isinstance(X, RowBlocks) else X
         if self.kernel_.domain == "vectors":
             X = validated(self, X, reset=False, kernel=self.kernel_, **_TABLE)
         return self.kernel_.sample(X)
@@ -355,8 +360,7 @@ def class_priors(priors: Any, totals: np.ndarray) -> np.ndarray:
     P, count = np.asarray(priors, dtype=np.float64), len(totals)
     if P.shape != (count,) or not (P > 0).all() or abs(P.sum() - 1.0) > 1e-6:
         raise ValueError(
-            f"priors must be {count} positive numbers with sum 1, one for each class; got "
-            f"{priors!r}"
+            f"priors must be {count} positive numbers with sum 1, one of each class; got {priors!r}"
         )
     return P / P.sum()
 

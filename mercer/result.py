@@ -23,6 +23,10 @@ class Status(Enum):
     TIME_LIMIT = "stopped at time_limit: raise time_limit, loosen tol, or scale the columns of X"
     STALLED = "rounding stops further progress: scale the columns of X, or choose a smaller C"
     NOT_SEPARABLE = "the classes cannot be separated: a hard margin has no solution; use a finite C"
+    NO_MARGIN = (
+        "the classes overlap so much that no margin has only a share nu of the points beyond it: "
+        "raise nu; certificate_ says by how much"
+    )
     NOT_SEPARATED = (
         "no epoch without mistakes within max_iter: the classes may not be separable with this "
         "kernel; raise max_iter, take a richer kernel, or SVC, which allows for mistakes"

@@ -40,6 +40,7 @@ LEVELS = {
     "losses": 1,
     "margin": 1,
     "norms": 1,
+    "rows": 1,
     "penalties": 2,
     "gram": 2,
     "schoenberg": 2,
@@ -82,6 +83,7 @@ OPTIONAL = {
     "distributed",
     "matplotlib",
     "pandas",
+    "onnx",
 } | {"skops"}
 """What only the extras install: these may be imported where they are needed."""
 

@@ -56,6 +56,8 @@ def outcome(estimator, rows):
         if hasattr(estimator, answer):
             values = getattr(estimator, answer)(rows)
             return values.toarray() if sp.issparse(values) else values
+    if hasattr(estimator, "kneighbors"):
+        return estimator.kneighbors(rows, return_distance=False)
     raise AssertionError(f"{estimator!r} has no answer")
 
 
@@ -73,6 +75,8 @@ def is_drawn(estimator):
     return isinstance(estimator, LEARNED)
 
 
+# one of its tables has equal rows of all classes, between which there is no margin
+@pytest.mark.filterwarnings("ignore:NuSVC. the classes overlap")
 @parametrize_with_checks(KERNEL_ESTIMATORS, expected_failed_checks=not_expected)
 def test_scikit_learn_has_no_objection(estimator, check):
     check(estimator)
@@ -247,7 +251,10 @@ def test_a_pipeline_is_the_same_by_hand(estimator):
     by_hand = fitted(estimator, scaler.transform(X), Y)
     pipeline = make_pipeline(StandardScaler(), clone(estimator)).fit(X, targets(estimator, Y))
     wanted = outcome(by_hand, scaler.transform(NEW))
-    np.testing.assert_allclose(outcome(pipeline, NEW), wanted, atol=1e-10)
+    model, rows = pipeline, NEW
+    if not (hasattr(estimator, "predict") or hasattr(estimator, "transform")):
+        model, rows = pipeline[-1], pipeline[:-1].transform(NEW)  # pipelines hand on no search
+    np.testing.assert_allclose(outcome(model, rows), wanted, atol=1e-10)
 
 
 # ---------------------------------------------------------------- memory

@@ -57,6 +57,12 @@ def test_a_name_and_its_parameters_may_be_set_at_once(estimator, part):
     assert model.get_params(deep=False)[part] == Polynomial(degree=5)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_all_kernels_of_all_estimators_are_parts(estimator):
+    kernels = [name for name in estimator.get_params(deep=False) if name.startswith("kernel")]
+    assert set(kernels) <= set(estimator.named_parts)
+
+
 @pytest.mark.parametrize("estimator", WITH_PARTS.values(), ids=WITH_PARTS.keys())
 def test_an_estimator_keeps_its_own_parameters(estimator):
     model = clone(estimator)

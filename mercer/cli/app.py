@@ -11,6 +11,7 @@ import typer
 from mercer.cli.ending import ended
 from mercer.cli.errors import INTERRUPTED, CommandError
 from mercer.cli.flags import (
+    Checkpoint,
     ClassWeight,
     ComparisonPage,
     Coordinates,
@@ -93,6 +94,8 @@ EXAMPLES = """
 
   mercer fit houses.parquet -t price --model ridge --time-limit 5m
 
+  mercer fit 'parts/*.parquet' -t price --memory 2GB
+
   mercer fit train.csv.gz -t income --test test.csv.gz --save income.mercer
 """
 
@@ -118,6 +121,7 @@ def fit(
     effort: EffortName = "standard",
     time_limit: TimeLimit = "10m",
     memory: Memory = None,
+    checkpoint: Checkpoint = None,
     seed: Seed = 0,
     metric: MetricName = "auto",
     positive: Positive = None,
@@ -134,7 +138,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Learn to predict a column: tune, fit, test on held-out rows, write a model and a report."""
-    stem = data.name.split(".")[0]
+    stem = _stem(data)
     given = (data, target, task, model, kernel, test_size, test, tuple(ignore or ()))
     by = (group, time, strict)
     save = None if no_save else save or Path(f"{stem}.mercer")
@@ -144,9 +148,15 @@ def fit(
         metric, positive, class_weight, threshold, target_transform, extrapolate
     )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
-    more = (effort, time_limit, memory, seed, save, report, reading, wishes, script)
+    more = (effort, time_limit, memory, seed, save, report, reading, wishes, script, checkpoint)
     options = command.FitOptions(*given, *by, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
+
+
+def _stem(data: Path) -> str:
+    """Return the name of what a file, a folder or a pattern holds."""
+    name = data.name.split(".")[0]
+    return data.absolute().parent.name if set(name) & set("*?[") else name
 
 
 @app.command(

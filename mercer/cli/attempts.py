@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from mercer.cli.files import numbers_in_a_row
@@ -12,7 +13,9 @@ from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import AUTO, RECIPES, Effort, Plan, Recipe
 from mercer.cli.routes import Route, as_given, by_kind, encoded_route
 from mercer.cli.screen import Screen
+from mercer.cv_results import Trials
 from mercer.kernels import Kernel
+from mercer.select import KernelSearchCV
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +34,47 @@ class Attempt:
 
     @property
     def weight(self) -> float:
-        """The share of a time limit, against 1 for others: kernels on objects cost more."""
-        return 3.0 if self.route.parts else 1.0
+        """The share of a time limit, against 1 for others: what takes longer gets more of it."""
+        return 3.0 if self.route.parts or self.recipe.cost == "metric" else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A finished search for one recipe."""
+
+    name: str
+    recipe: Recipe
+    search: KernelSearchCV
+    attempt: Attempt
+
+    @property
+    def score(self) -> float:
+        """The mean score over the folds of the candidate that was taken."""
+        return float(self.search.best_score_)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows of the round that decided."""
+        return self.search.rows_
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """The mean score of what was best in each round, by the rows of the round."""
+        trials = Trials.of(self.search)
+        found = {
+            int(n): float(np.nanmax(trials.mean[trials.rows == n]))
+            for n in np.unique(trials.rows[trials.complete])
+        }
+        return found | {int(trials.rows[trials.chosen]): self.score}
+
+
+def on_as_many_rows(searches: list[Search]) -> list[float]:
+    """Return the scores of searches in the last round that all of them have ended."""
+    scores = [search.scores for search in searches]
+    common = set.intersection(*(set(by_rows) for by_rows in scores))
+    if not common:
+        return [search.score for search in searches]
+    return [by_rows[max(common)] for by_rows in scores]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -14,13 +13,12 @@ import numpy as np
 
 from mercer._limits import Limits
 from mercer._warm import prepare
-from mercer._words import count, fixed, short
-from mercer.assess.metrics import METRICS
-from mercer.checks import open_leaks
+from mercer._words import count
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import digest, read_with_target, said_in_one_line
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
+from mercer.cli.large import fit_large, is_large
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, seconds
 from mercer.cli.parts import Parts, SplitOptions, parted, with_order
@@ -28,24 +26,18 @@ from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem, learnable
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
-from mercer.cli.screen import Screen, interval
+from mercer.cli.scores import estimates, show
+from mercer.cli.screen import Screen
 from mercer.cli.script import script
 from mercer.io import save
 from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
-from mercer.report.sections.scores import verdict
 from mercer.tables import ColumnsEncoder, TableEncoder
 
 REPORT_SHARE = 0.6  # of what is left of a time limit; no section ends to the second
 NO_LIMIT = 1e9  # seconds for the report where the command has none
 LEAST_SECONDS = 2.0  # that the scores and a fair rival need, however little time there is
-LONGEST = 14  # characters of the name of a target or a class
-IN_UNITS = ("RMSE", "MAE", "median error")
-OF_POSITIVE = tuple(metric.title for metric in METRICS.values() if metric.of_positive)
 NO_WISHES = Wishes()
-IN_WORDS = {"UAR": "mean recall (UAR)"}
-
-Estimates = Mapping[str, float]  # value, low, high
 
 
 @dataclass(frozen=True)
@@ -72,6 +64,7 @@ class FitOptions:
     reading: ReadOptions = AS_FOUND
     wishes: Wishes = NO_WISHES
     script: Path | None = None
+    checkpoint: Path | None = None
 
     @property
     def outputs(self) -> dict[str, Path | None]:
@@ -88,6 +81,8 @@ def fit(options: FitOptions, screen: Screen) -> int:
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     check_wishes(options.wishes)
     check_places({"DATA": options.data, "--test": options.test}, options.outputs)
+    if is_large(options.data, memory):
+        return fit_large(options, effort, kernel, screen)
     prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)
     parts = read_rows(options, screen)
@@ -349,47 +344,3 @@ def _say_where(options: FitOptions, screen: Screen) -> None:
         screen.say("report", f"{report}  (open it in a browser)")
     if again is not None:
         screen.say("script", f"{again}  (python {shlex.quote(str(again))})")
-
-
-# ---------------------------------------------------------------- scores for people
-def estimates(study: Study) -> dict[str, dict[str, Any]]:
-    """Return the scores of the model and its rivals as plain values: by whom, by score."""
-    rivals = dict.fromkeys(name for score in study.scores for name in score.rivals)
-    found: dict[str, dict[str, Any]] = {"model": {s.name: vars(s.model) for s in study.scores}}
-    for name in rivals:
-        found[name] = {s.name: vars(s.rivals[name]) for s in study.scores if name in s.rivals}
-    return found
-
-
-def show(study: Study, model: str, target: str, screen: Screen) -> None:
-    """Print the table of scores, and in a sentence whether the model was worth its trouble."""
-    for leak in open_leaks(study.findings):
-        screen.found(leak)
-    by_whom = estimates(study)
-    own = by_whom.pop("model")
-    screen.table(
-        ["", model, "95 % interval", *map(_heading, by_whom)],
-        [_row(name, own, list(by_whom.values()), _label(name, study, target)) for name in own],
-    )
-    screen.blank()
-    screen.say("verdict", verdict(study))
-
-
-def _heading(rival: str) -> str:
-    rival = rival.removesuffix(" model").removeprefix("boosted ")
-    return short(rival, LONGEST + len("always ''"))
-
-
-def _row(
-    name: str, own: Mapping[str, Estimates], rivals: Sequence[Mapping[str, Estimates]], label: str
-) -> list[str]:
-    others = (fixed(rival[name]["value"]) if name in rival else "–" for rival in rivals)
-    return [label, fixed(own[name]["value"]), interval(own[name]), *others]
-
-
-def _label(name: str, study: Study, target: str) -> str:
-    if name in IN_UNITS:
-        return f"{name}, in {short(target, LONGEST)}"
-    if name in OF_POSITIVE and study.evaluation.positive is not None:
-        return f"{name} of {short(study.evaluation.positive, LONGEST)!r}"
-    return IN_WORDS.get(name, name)

@@ -18,7 +18,9 @@ written_file = partial(output, writable=True)  # by which the tests know what ma
 DataFile = Annotated[
     Path,
     typer.Argument(
-        help="CSV, Excel, Parquet, Arrow, JSON, svmlight, ARFF or npz; gz too.", metavar="DATA"
+        help="CSV, Excel, Parquet, Arrow, JSON, svmlight, ARFF or npz; gz too. For fit and predict "
+        "a folder or a quoted pattern, too.",
+        metavar="DATA",
     ),
 ]
 Sep = Annotated[
@@ -81,6 +83,13 @@ EffortName = Annotated[
 TimeLimit = Annotated[str, work(help="When to cut that short: 60s, 5m, 1h or none.")]
 Memory = Annotated[
     str | None, work(help="For matrices: 500MB, 2GB.  \\[default: half of what is free]")
+]
+Checkpoint = Annotated[
+    Path | None,
+    work(
+        help="Of a table that is learned in passes: a folder to go on from after a break.",
+        metavar="FOLDER",
+    ),
 ]
 Seed = Annotated[int, work(help="Of the split, the folds and the samples.", min=0)]
 MetricName = Annotated[

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from mercer._limits import Limits
 from mercer._words import count, last_part, setting
 from mercer.cli.answers import AroundModel, Threshold, metric_in_words, range_in_words
-from mercer.cli.attempts import Attempt, Planner
+from mercer.cli.attempts import Attempt, Planner, Search, on_as_many_rows
 from mercer.cli.errors import CommandError
 from mercer.cli.goal import Goal, Wishes, goal_of
 from mercer.cli.problem import TableProblem
@@ -28,12 +28,12 @@ from mercer.select import KernelSearchCV, Staged, tune
 from mercer.select.choices import NOISE
 from mercer.select.rounds import sample_rows
 
-TUNING_SHARE = 0.5  # of a time limit for all searches
+TUNING_SHARE = 0.6  # of a time limit for all searches
 FIT_SHARE = 0.55  # of what is left after them for the last fit
 NARROW_SHARE = 0.5  # of the time of a search for what an estimator searches itself
 LEAST_ROWS = 100  # of a last fit that there is too little time for
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
-GROWTH = {"metric": 3.0, "cube": 3.0, "square": 2.2, "line": 1.0}
+GROWTH = {"metric": 2.2, "cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""
 
 UNCUT = "The time limit cut nothing short: data, options and seed alone decide this model."
@@ -59,26 +59,6 @@ class Learned:
     def n_rows(self) -> int:
         """The number of rows of the last fit."""
         return len(self.rows)
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """A finished search for one recipe."""
-
-    name: str
-    recipe: Recipe
-    search: KernelSearchCV
-    attempt: Attempt
-
-    @property
-    def score(self) -> float:
-        """The mean score over the folds of the candidate that was taken."""
-        return float(self.search.best_score_)
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The rows of the round that decided."""
-        return self.search.rows_
 
 
 class Learner:
@@ -129,12 +109,16 @@ class Learner:
         return Learned(*found, rows, self.cut, self.goal, around.threshold)
 
     def _best(self, searches: list[Search]) -> Search:
-        """Return the first search, unless another one is better by more than chance."""
-        first, other = searches[0], max(searches, key=lambda s: s.score)
+        """Return the first search, unless another one is better by more than chance.
+
+        What decides are scores on as many rows, of which one that ran out of time has seen fewer.
+        """
+        scores = on_as_many_rows(searches)
+        first, best = searches[0], int(np.argmax(scores))
         if self.problem.task == "regress":
-            return other
+            return searches[best]
         error = self.goal.noise(first, min(Staged().enough, len(self.problem)))
-        return other if other.score > first.score + NOISE * error else first
+        return searches[best] if scores[best] > scores[0] + NOISE * error else first
 
     # ------------------------------------------------------------ tuning
     def _searches(self, attempts: list[Attempt]) -> Iterator[Search]:

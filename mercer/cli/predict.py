@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._words import count, short
-from mercer.cli.errors import MODEL, USAGE, CommandError
+from mercer.cli.errors import DATA, MODEL, USAGE, CommandError
 from mercer.cli.files import (
     check_table_format,
     predicted,
@@ -19,12 +20,15 @@ from mercer.cli.files import (
     said_in_one_line,
     write_frames,
 )
+from mercer.cli.large import is_many
 from mercer.cli.options import chosen
 from mercer.cli.places import check_places
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.screen import Screen
 from mercer.cli.streams import write_data
 from mercer.datasets import read_batches
+from mercer.rows import RowsError
+from mercer.rows.opening import files
 
 BLOCK = 20_000  # rows that are read, predicted and written at once
 
@@ -53,7 +57,7 @@ def predict(options: PredictOptions, screen: Screen) -> int:
     about = manifest.get("about") or {}
     target = about.get("target", "")
     with said_in_one_line():
-        reading = remembered(options.reading, about, model, options.data)
+        reading = remembered(options.reading, about, model, _files(options.data)[0])
     _warn_of_formulas(model, out, screen)
     with screen.step("predicted", "predicting" if out else "") as said:
         frames = _answers(model, options, reading)
@@ -62,6 +66,14 @@ def predict(options: PredictOptions, screen: Screen) -> int:
             said.append(f"{target + ' of ' if target else ''}{count(n_rows, 'row')} → {out}")
     screen.result({"rows": n_rows, "out": str(out), "target": target})
     return 0
+
+
+def _files(data: Path) -> list[Path]:
+    """Return the file, or those that a folder or a pattern stands for."""
+    try:
+        return files(str(data)) if is_many(data) else [data]
+    except RowsError as error:
+        raise CommandError(str(error), DATA) from None
 
 
 def _can_do(model: Any, options: PredictOptions) -> None:
@@ -101,7 +113,9 @@ def _warn_of_formulas(model: Any, out: Path | None, screen: Screen) -> None:
 def _answers(model: Any, options: PredictOptions, reading: ReadOptions) -> Iterator[Any]:
     import polars as pl
 
-    for rows in read_batches(options.data, rows=BLOCK, **reading.for_file()):
+    given = reading.for_file()
+    batches = (read_batches(file, rows=BLOCK, **given) for file in _files(options.data))
+    for rows in chain.from_iterable(batches):
         rows = _as_wide_as(model, rows)
         columns = {name: _column(rows, name) for name in options.keep}
         columns["prediction"] = predicted(model, rows, options.data)

@@ -109,7 +109,7 @@ def as_problem(data: Data, task: str = "auto", decimal: str | None = None) -> Ta
         gone = count(data.X.shape[0] - len(y), "row")
         notes.append(f"{gone} without a value of {target!r} left out")
     if task == "auto":
-        task, why = _task_of(y, target)
+        task, why = task_of(y, target)
         notes += [why] if why else []
     y = _numbers(y, target) if task == "regress" else _labels(y)
     found = TableProblem(X, y, target, task, rows + 1, tuple(notes))
@@ -133,7 +133,7 @@ def _read_target(
 
 def _is_quantity(column: Column, values: np.ndarray) -> bool:
     """Whether written numbers are no classes: 5 % and 10 %, <50 and >50 are."""
-    return not are_mostly_bounds(column) and _task_of(values, column.name)[0] == "regress"
+    return not are_mostly_bounds(column) and task_of(values, column.name)[0] == "regress"
 
 
 def _present(data: Data) -> np.ndarray:
@@ -157,7 +157,7 @@ def _missing(y: np.ndarray) -> np.ndarray:
     return np.array([v is None or (isinstance(v, float) and not np.isfinite(v)) for v in y], bool)
 
 
-def _task_of(y: np.ndarray, target: str) -> tuple[str, str]:
+def task_of(y: np.ndarray, target: str) -> tuple[str, str]:
     """Return the task, and what to say where it could be the other."""
     if y.dtype.kind not in "iuf":
         return "classify", ""

@@ -24,7 +24,8 @@ def explain(model: Any, before: Any = ()) -> Proof:
     status = Status[name] if name in Status.__members__ else None
     ok = found.ok and (status is None or status.ok)
     sentence = sentence_of(found) if ok else _failure(found, status)
-    return Proof("; ".join([sentence, *_approximations(before)]), ok, rows)
+    said = [sentence, *_restriction(found), *_approximations(before)]
+    return Proof("; ".join(said), ok, rows)
 
 
 def _certificate(step: Any) -> Certificate | None:
@@ -57,6 +58,19 @@ def _failure(certificate: Certificate, status: Status | None) -> str:
     if status is None or status is Status.OPTIMAL:
         return sentence
     return f"{sentence}; {status.advice}"
+
+
+def _restriction(found: Certificate) -> Iterator[str]:
+    """Yield what functions beyond the span of landmarks could gain, and whether that is proved."""
+    gap = found.parts.get("restriction_gap")
+    if not isinstance(gap, float):
+        return
+    span = f"this is among functions of {found.parts['landmarks']:,} landmarks"
+    if found.parts["restriction"] == "estimate":
+        high = _percent(min(found.parts["restriction_high"], 1.0))
+        yield f"{span}: others could lower the objective by up to {high} (estimated, not proved)"
+    else:
+        yield f"{span}: others could lower the objective by at most {_percent(min(gap, 1.0))}"
 
 
 def _approximations(before: Any) -> Iterator[str]:

@@ -133,6 +133,9 @@ def audit_penalty(case: Case) -> Iterator[Claim]:
 def audit_ridge(case: Case) -> Iterator[Claim]:
     """Xᵀ W (y − Xc − b) = λ c, relative to Xᵀ W y."""
     rows, coef = rows_of(case), exact(case.model.coef_)
+    if case.model.positive:
+        yield from _positive_slopes(case, rows)
+        return
     A, wide = rows.centered, np.sqrt(rows.w)[:, None] * rows.X
     y = rows.y - ((rows.w @ rows.y) / rows.w.sum() if case.model.fit_intercept else 0)
     residual = A.T @ (rows.w * rows.r) - exact(case.model.lam_) * coef
@@ -164,6 +167,9 @@ def audit_lasso(case: Case) -> Iterator[Claim]:
 def audit_logistic(case: Case) -> Iterator[Claim]:
     """The gradient of the penalised likelihood is small beside that at 0, column by column."""
     model, y = case.model, np.asarray(case.y)
+    if model.l1_ratio:
+        yield from _no_way_down(case)
+        return
     w = exact(case.weight) * class_factors(model, y, case.weight)
     used = w > 0
     X, y, w = exact(case.X)[used], y[used], w[used]
@@ -192,3 +198,105 @@ def audit_logistic(case: Case) -> Iterator[Claim]:
     if model.fit_intercept:
         allowed = 4 * SLACK * case.tolerance * first * np.sqrt(exact(len(X))) + noise.sum()
         yield Claim("gradient of the offset", largest(U.sum(axis=0)), allowed)
+
+
+# ---------------------------------------------------------------- signs and kinks
+def _positive_slopes(case: Case, rows: Rows) -> Iterator[Claim]:
+    """Aᵀ W r − λc is 0 where c > 0, and not above 0 where c = 0, beside columns and residual."""
+    coef, lam = exact(case.model.coef_), exact(case.model.lam_)
+    yield Claim("a coefficient below 0", -min(coef.min(), 0), 0.0)
+    residual = np.sqrt(rows.w @ rows.r**2 + lam * coef @ coef)
+    blur = np.sqrt(rows.w @ rows.noise**2)
+    for j, column in enumerate(rows.centered.T):
+        slope = (rows.w * rows.r) @ column - lam * coef[j]
+        size = np.sqrt(rows.w @ column**2 + lam)
+        terms = rounding(np.sqrt(rows.w @ rows.X[:, j] ** 2)) * residual
+        terms += rounding(lam * np.abs(coef[j]))
+        allowed = SLACK * case.tolerance * size * residual + size * blur + terms
+        yield Claim(f"slope of column {j}", abs(slope) if coef[j] > 0 else max(slope, 0), allowed)
+
+
+@audits("ElasticNet")
+def audit_elastic_net(case: Case) -> Iterator[Claim]:
+    """The residual is a point of the dual: of ‖w‖₁ once it is shrunk, of ‖w‖² as it is."""
+    rows, model, coef = rows_of(case), case.model, exact(case.model.coef_)
+    total = rows.w.sum()
+    l1, ridge = (exact(model.lam) * exact(share) for share in (model.l1_ratio, 1 - model.l1_ratio))
+    y = rows.y - ((rows.w @ rows.y) / total if model.fit_intercept else 0)
+    primal = (rows.w @ rows.r**2) / (2 * total) + l1 * np.abs(coef).sum() + ridge / 2 * coef @ coef
+    blur = np.abs(rows.centered).T @ (rows.w * rows.noise) / total
+    slopes = rows.centered.T @ (rows.w * rows.r) / total
+    if ridge > 0:
+        over = np.maximum((slopes if model.positive else np.abs(slopes)) - l1 - blur, 0)
+        theta, conjugate = rows.r, (over**2).sum() / (2 * ridge)
+    else:
+        steepest = np.maximum((slopes if model.positive else np.abs(slopes)) - blur, 0).max()
+        theta, conjugate = rows.r * (min(1, l1 / steepest) if steepest > 0 else 1), 0
+    dual = (rows.w @ (y * theta)) / total - (rows.w @ theta**2) / (2 * total) - conjugate
+    start = (rows.w @ y**2) / (2 * total)
+    terms = (rows.w @ (rows.noise * (np.abs(rows.r) + np.abs(y) + rows.noise))) / total
+    terms += l1 * rounding(np.abs(coef).sum()) + ridge * rounding(coef @ coef)
+    yield Claim("gap", primal - dual, SLACK * case.tolerance * start + 4 * terms)
+
+
+@audits("QuantileRegression")
+def audit_quantile(case: Case) -> Iterator[Claim]:
+    """The mean of max(qr, (q − 1)r) and λ‖w‖₁ are no larger than what HiGHS finds."""
+    rows, model = rows_of(case), case.model
+    q, lam, share = exact(model.q), exact(model.lam), rows.w / rows.w.sum()
+    coef = np.abs(exact(model.coef_)).sum()
+    value = share @ np.maximum(q * rows.r, (q - 1) * rows.r) + lam * coef
+    scale = np.maximum(np.abs(rows.centered).max(axis=0), np.finfo(np.longdouble).tiny)
+    A, y = _scaled(rows)
+    (n, d), unit, free = A.shape, largest(rows.y), int(model.fit_intercept)
+    weight, kinks = share.astype(np.float64), (lam / scale).astype(np.float64)
+    if not np.isfinite(kinks).all():
+        return
+    found = linprog(
+        np.concatenate([kinks, kinks, np.zeros(free), model.q * weight, (1 - model.q) * weight]),
+        A_eq=np.hstack([A, -A, np.ones((n, free)), np.eye(n), -np.eye(n)]),
+        b_eq=y,
+        bounds=[(0, None)] * 2 * d + [(None, None)] * free + [(0, None)] * 2 * n,
+    )
+    if found.status == 0:
+        slack = PROGRAM * unit + share @ rows.noise + rounding(lam * coef)
+        yield Claim("least mean", value, exact(found.fun) * unit * (1 + PROGRAM) + slack)
+
+
+def _no_way_down(case: Case) -> Iterator[Claim]:
+    """Proximal steps from the solution gain no more than the gap that is claimed."""
+    model, y = case.model, np.asarray(case.y)
+    w = exact(case.weight) * class_factors(model, y, case.weight)
+    used = w > 0
+    X, y, w = exact(case.X)[used], y[used], w[used]
+    k = len(model.classes_)
+    hit = y[:, None] == (model.classes_[1:] if k == 2 else model.classes_)[None, :]
+    l1, ridge = (exact(model.lam) * exact(share) for share in (model.l1_ratio, 1 - model.l1_ratio))
+    free = int(model.fit_intercept)
+    A = np.hstack([X, np.ones((len(X), free), np.longdouble)])
+    W = np.vstack([exact(model.coef_).T, exact(np.atleast_1d(model.intercept_))[None, :][:free]])
+    kinks = np.append(np.full(X.shape[1], l1), np.zeros(free))[:, None]
+    square = np.append(np.full(X.shape[1], ridge), np.zeros(free))[:, None]
+    bound = (0.25 if k == 2 else 0.5) * A.shape[1] * (w @ A**2)[:, None] + square
+
+    def value(W: np.ndarray) -> np.ndarray:
+        G = A @ W
+        G = np.hstack([np.zeros((len(G), 1)), G]) if k == 2 else G
+        own = np.column_stack([~hit[:, 0], hit[:, 0]]) if k == 2 else hit
+        top = G.max(axis=1)
+        loss = top + np.log(np.exp(G - top[:, None]).sum(axis=1)) - G[own]
+        return w @ loss + (kinks * np.abs(W)).sum() + (square * W**2).sum() / 2
+
+    start = best = value(W)
+    for _ in range(100):
+        G = A @ W
+        G = np.hstack([np.zeros((len(G), 1)), G]) if k == 2 else G
+        P = np.exp(G - G.max(axis=1, keepdims=True))
+        P = (P / P.sum(axis=1, keepdims=True))[:, 1 if k == 2 else 0 :]
+        gradient = A.T @ (w[:, None] * (P - hit)) + square * W
+        step = W - np.divide(gradient, bound, out=np.zeros_like(W), where=bound > 0)
+        reach = np.divide(kinks, bound, out=np.zeros_like(bound), where=bound > 0)
+        W = np.sign(step) * np.maximum(np.abs(step) - reach, 0)
+        best = min(best, value(W))
+    allowed = SLACK * case.tolerance * w.sum() * np.log(exact(k)) + rounding(start)
+    yield Claim("steps that go down", start - best, allowed)

@@ -135,6 +135,51 @@ def audit_regressor(case: Case) -> Iterator[Claim]:
     yield from claims_of_margin(Problem("regression", K, beta, b, z, -C, C, eps), case.tolerance)
 
 
+@audits("NuSVC")
+def audit_shares_of_classes(case: Case) -> Iterator[Claim]:
+    """The ν-problem in its own unit: f = ρ · what is kept, whose two sums are fixed."""
+    model, y, weight = case.model, np.asarray(case.y), exact(case.weight)
+    K, inverse = kernel_matrix(model.kernel_, case.X, case.X), np.atleast_1d(model.C_)
+    offsets = zip(model.intercept_, inverse, strict=True)
+    for (plus, minus, row), (b, C) in zip(_pair_coefficients(model), offsets, strict=True):
+        inside = (y == plus) | ((y == minus) if minus is not None else True)
+        rho, w = 1 / exact(C), weight[inside]
+        z = np.where(y == plus, 1.0, -1.0)[inside]
+        beta = rho * _support_columns(model, row[None], len(y))[0]
+        yield Claim(f"rows of others, {plus}", largest(beta[~inside]), 0.0)
+        beta, size = beta[inside], exact(model.nu) * w.sum()
+        f = K[np.ix_(inside, inside)] @ beta
+        slack = np.maximum(0.0, rho - z * (f + rho * exact(b)))
+        primal = 0.5 * (beta @ f) - rho * size + w @ slack
+        dual = -0.5 * (beta @ f)
+        about = f"{plus} against {minus}"
+        allowed = SLACK * case.tolerance * max(abs(primal), abs(dual)) + rounding(rho * size)
+        yield Claim(f"gap, {about}", abs(primal - dual), allowed)
+        room = SLACK * case.tolerance * size
+        yield Claim(f"sum, {about}", abs(beta.sum()), room)
+        yield Claim(f"size, {about}", abs(np.abs(beta).sum() - size), room)
+        outside = max((z * beta - w).max(), (-z * beta).max())
+        yield Claim(f"box, {about}", outside, 64 * EPS * w.max())
+
+
+@audits("NuSVR")
+def audit_shares_of_targets(case: Case) -> Iterator[Claim]:
+    model, C = case.model, exact(case.model.C) * exact(case.weight)
+    beta = _support_columns(model, exact(model.dual_coef_), len(C))[0]
+    K, y = kernel_matrix(model.kernel_, case.X, case.X), exact(case.y)
+    b, eps, size = exact(model.intercept_[0]), exact(model.epsilon_), exact(model.nu) * C.sum()
+    f = K @ beta
+    slack = np.maximum(0.0, np.abs(y - f - b) - eps)
+    primal, dual = 0.5 * (beta @ f) + size * eps + C @ slack, y @ beta - 0.5 * (beta @ f)
+    scale = SLACK * case.tolerance * max(abs(primal), abs(dual))
+    yield Claim(
+        "gap", abs(primal - dual), scale + rounding(np.abs(beta) @ np.abs(y) + abs(b) * size)
+    )
+    yield Claim("sum", abs(beta.sum()), SLACK * case.tolerance * size)
+    yield Claim("size", np.abs(beta).sum() - size, SLACK * case.tolerance * size)
+    yield Claim("box", (np.abs(beta) - C).max(), 64 * EPS * C.max())
+
+
 @audits("OneClassSVM")
 def audit_novelty(case: Case) -> Iterator[Claim]:
     model, weight = case.model, exact(case.weight)

@@ -46,6 +46,18 @@ def audit_neighbors(case: Case) -> Iterator[Claim]:
             yield Claim(f"mean of row {i}", abs(found[i] - exact(near).mean()), allowed)
 
 
+@audits("NearestNeighbors")
+def audit_distances(case: Case) -> Iterator[Claim]:
+    """The distances of a row's nearest are the smallest of all its distances."""
+    model = case.model
+    D = np.sqrt(np.sort(squared_distances(case.X, case.X), axis=1))
+    k = min(model.n_neighbors, len(D))
+    found, _ = model.kneighbors(case.X, k)
+    allowed = 1e-9 * D[:, :k] + rounding(largest(case.X))
+    off = np.abs(exact(found) - D[:, :k]) - allowed
+    yield Claim("distance of a neighbour", off.max(), 0.0)
+
+
 @audits("AdaBoost")
 def audit_boosting(case: Case) -> Iterator[Claim]:
     """The weighted share of wrong training labels is within the bound of the theorem."""

@@ -24,6 +24,8 @@ from mercer import (
     KernelRidge,
     MetricRidge,
     MetricRidgeClassifier,
+    NuSVC,
+    NuSVR,
     OneClassSVM,
     RandomFourier,
     Ridge,
@@ -72,6 +74,8 @@ def test_what_is_called_proved_is_true(estimator, kind, seed):
         (SVC(), "dual_coef_"),
         (SVR(), "intercept_"),
         (OneClassSVM(), "dual_coef_"),
+        (NuSVC(nu=0.2), "dual_coef_"),
+        (NuSVR(), "intercept_"),
         (KernelRidge(), "dual_coef_"),
         (KernelLogistic(), "dual_coef_"),
         (KernelPCA(), "eigenvalues_"),
@@ -102,6 +106,8 @@ CUT = [
     SVC("linear", C=1e3, multiclass="ovr"),
     SVR(C=100.0, epsilon=0.0),
     OneClassSVM(),
+    NuSVC(nu=0.2, tol=1e-6),
+    NuSVR(nu=0.3, C=100.0),
     KernelLogistic(lam=1e-4),
 ]
 
@@ -111,7 +117,7 @@ CUT = [
 @pytest.mark.parametrize("estimator", CUT, ids=repr)
 def test_what_is_proved_out_of_time_is_true(estimator, time_limit):
     table = plain(np.random.default_rng(1), 200, k=4)
-    y = table.y if isinstance(estimator, (SVR, OneClassSVM)) else table.labels
+    y = table.y if isinstance(estimator, (SVR, NuSVR, OneClassSVM)) else table.labels
     assert not _cut(clone(estimator).set_params(time_limit=time_limit), table, y)
 
 
@@ -129,7 +135,7 @@ def test_what_is_proved_after_an_interrupt_is_true(estimator, asked, monkeypatch
 
     monkeypatch.setattr(Limits, "stopped", interrupting)
     table = plain(np.random.default_rng(2), 120, k=4)
-    y = table.y if isinstance(estimator, (SVR, OneClassSVM)) else table.labels
+    y = table.y if isinstance(estimator, (SVR, NuSVR, OneClassSVM)) else table.labels
     with suppress(KeyboardInterrupt):  # it may go through: no model, no claim
         assert not _cut(clone(estimator), table, y)
 

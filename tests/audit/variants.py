@@ -14,6 +14,8 @@ from mercer import (
     LaplacianRidgeClassifier,
     LaplacianSVC,
     LinearSVC,
+    NuSVC,
+    NuSVR,
     OneClassSVM,
 )
 from mercer.kernels import RBF, Exponential, Laplacian, Linear, Polynomial
@@ -33,6 +35,10 @@ VARIANTS = [
     SVR("linear", C=10.0),
     SVR(Exponential(), C=1e3, epsilon=0.0),
     OneClassSVM("linear", nu=0.1),
+    NuSVC("linear", nu=0.2, tol=1e-5),
+    NuSVC(Laplacian(), nu=0.1),
+    NuSVR("linear", nu=0.7, C=100.0),
+    NuSVR(Exponential(), nu=1.0),
     OneClassSVM(Polynomial(degree=2), nu=0.3),
     LinearSVC(C=100.0, class_weight="balanced", random_state=0),
     LinearSVC(fit_intercept=False, random_state=0),

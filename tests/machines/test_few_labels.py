@@ -351,3 +351,17 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
         model = LaplacianSVC(KERNEL, lam_graph=10.0).fit(X, few)
     assert not model.certificate_.ok
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_solve_whose_gap_goes_to_and_fro_below_rounding_ends():
+    """A wide Gaussian along a graph, six labels and a large C: rounding is all that is left."""
+    X, labels = make_moons(200, noise=0.1, random_state=0)
+    rng = np.random.default_rng(0)
+    rows = [rng.permutation(np.flatnonzero(labels == c))[:3] for c in (0, 1)]
+    rows = np.sort(np.concatenate(rows))
+    wide = LaplacianSVC(RBF(gamma=0.01))
+    [K] = wide.deformations(X, rows, [0.01], Limits())
+    machine = LaplacianSVC("precomputed", C=1000.0, lam_graph=0.0, time_limit=20.0)
+    machine.fit(K, labels[rows])
+    assert machine.certificate_.ok
+    assert machine.n_iter_.max() < 2000

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC
+from mercer import SVC, NuSVC
 from mercer.kernels import RBF, FromFunction, Laplacian, Linear, Polynomial
 from mercer.solvers import solve_margin
 from tests.cases import shared_letters, table, two_classes
@@ -249,8 +249,10 @@ def test_ctrl_c_inside_the_loop_is_said(monkeypatch, model, loop):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_in_a_process_ends_the_fit():
     code = """
+        import signal
         import numpy as np
         from mercer import SVC
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(2000, 4)) * [1e3, 1, 1e-2, 10], rng.integers(0, 2, 2000)
         print("go", flush=True)
@@ -262,7 +264,10 @@ def test_ctrl_c_in_a_process_ends_the_fit():
         assert process.stdout.readline().strip() == "go"
         time.sleep(2.0)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        try:
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert out.split() == ["interrupted", "True"]
 
 
@@ -307,3 +312,30 @@ def test_a_pair_that_was_never_solved_leaves_the_whole_unproved(monkeypatch):
     assert first <= model.tol
     assert min(others) > model.tol  # the gap of β = 0, for which nothing had to be solved
     assert not model.certificate_.ok
+
+
+# ---------------------------------------------------------------- equally many votes
+@pytest.mark.parametrize("machine", [SVC, NuSVC])
+def test_ties_are_broken_by_the_values_of_classes(machine):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 2)) + np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])[y]
+    new = rng.uniform(-1.0, 1.0, size=(40_000, 2))  # between the three, where each wins once
+    settings = {"nu": 0.71} if machine is NuSVC else {}
+    model = machine("linear", probability=True, break_ties=True, tol=1e-7, **settings).fit(X, y)
+    largest = model.decision_function(new).argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(new), largest)
+    np.testing.assert_array_equal(model.predict_proba(new).argmax(axis=1), largest)
+    by_votes = model.set_params(break_ties=False).predict(new)
+    assert (by_votes != largest).any()
+    reference = {SVC: svm.SVC, NuSVC: svm.NuSVC}[machine](
+        kernel="linear", break_ties=True, tol=1e-6, **settings
+    ).fit(X, y)
+    assert np.mean(reference.predict(new) == largest) > 0.999
+
+
+def test_ties_of_pairs_have_no_values():
+    X, y = table(30, 2), np.arange(30) % 3
+    model = SVC(break_ties=True, decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.predict(X)

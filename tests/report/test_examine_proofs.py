@@ -34,6 +34,7 @@ from mercer import (
 from mercer.kernels import Sigmoid
 from mercer.report.proofs import SENTENCES, explain, sentence_of
 from mercer.result import Status
+from mercer.solvers import restriction
 from tests.test_architecture import MERCER
 
 X, Y = load_iris(return_X_y=True)
@@ -187,3 +188,19 @@ def test_figures_that_were_not_computed_are_not_told_as_numbers():
     assert not proof.ok
     assert "were not computed" in proof.sentence
     assert "nan" not in proof.sentence
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [(300, "by at most"), (3_000, "by at most"), (5_000, "(estimated, not proved)")],
+)
+def test_what_landmarks_cost_is_said_apart_from_the_proof(n, words, monkeypatch):
+    if "estimated" in words:
+        monkeypatch.setattr(restriction, "BOUND_WORK", 0.0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    model = KernelRidge(landmarks=20, random_state=0).fit(X, np.sin(X[:, 0]))
+    proof = explain(model)
+    assert proof.ok
+    assert "this is among functions of 20 landmarks: others could lower" in proof.sentence
+    assert words in proof.sentence
