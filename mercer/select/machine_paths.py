@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._sklearn import validate_parameter_constraints
 from mercer.result import Status
 from mercer.select.job import Fold
 from mercer.select.routes import Candidate, Group, Outcome, unfitted
@@ -27,12 +28,16 @@ def usable_machines(
 ) -> tuple[list[Machine], list[Candidate]]:
     """Return the candidates as machines, and those that fits of their own must serve."""
     machines, apart = [], []
+    finite, known = _is_finite(group.y), set[frozenset[str]]()
     for candidate in group.candidates:
         machine = unfitted(group.estimator)
         try:
             machine.set_params(**candidate.params)
-            machine._validate_params()
-            usable = _is_finite(group.y) and plain(machine)
+            _validate(
+                machine, candidate.params, all_of_them=frozenset(candidate.params) not in known
+            )
+            known.add(frozenset(candidate.params))
+            usable = finite and plain(machine)
         except Exception:  # the fit will fail in the same way, and that is recorded
             usable = False
         if usable:
@@ -40,6 +45,15 @@ def usable_machines(
         else:
             apart.append(candidate)
     return machines, apart
+
+
+def _validate(machine: Any, given: dict[str, Any], *, all_of_them: bool) -> None:
+    """Raise if a parameter has no allowed value: one of those given, or any."""
+    if all_of_them or any("__" in name for name in given):
+        machine._validate_params()
+    else:
+        allowed = machine._parameter_constraints
+        validate_parameter_constraints(allowed, given, caller_name=type(machine).__name__)
 
 
 def _is_finite(y: Any) -> bool:

@@ -24,7 +24,7 @@ from mercer.select.machine_paths import (
 )
 from mercer.select.progress import in_threads
 from mercer.select.routes import Answers, Group, Outcome, fits_from_gram, unfitted
-from mercer.solvers.ridge_path import RidgePath, ridge_path
+from mercer.solvers.ridge_path import PartialFactor, RidgePath, partial_factor, ridge_path
 
 FOLD_EACH = 3000
 """Rows up to which each fold has a thread of its own: two threads of BLAS in one fold gain little
@@ -36,12 +36,13 @@ def ridge_paths(group: Group) -> Iterator[Outcome]:
     machines, apart = usable_machines(group, _has_positive_lam)
     for path in paths_along(machines, ("lam",)):
         folds = list(zip(group.folds, group.fit_params, strict=True))
+        part = partial_factor(group.K, min(float(m.machine.lam) for m in path))
         if len(group.K) <= FOLD_EACH and len(folds) > 1:
             threads = min(n_threads(), len(folds))
             parts = [folds[k::threads] for k in range(threads)]
-            yield from in_threads(partial(_ridge_folds, group, path), parts)
+            yield from in_threads(partial(_ridge_folds, group, path, part), parts)
         else:
-            yield from _ridge_folds(group, path, folds)
+            yield from _ridge_folds(group, path, part, folds)
     if apart:
         yield from fits_from_gram(group._replace(candidates=apart))
 
@@ -51,21 +52,24 @@ def _has_positive_lam(machine: Any) -> bool:
 
 
 def _ridge_folds(
-    group: Group, path: list[Machine], folds: list[tuple[Fold, dict[str, Any]]]
+    group: Group,
+    path: list[Machine],
+    part: PartialFactor,
+    folds: list[tuple[Fold, dict[str, Any]]],
 ) -> Iterator[Outcome]:
     for fold, fit_params in folds:
         if group.limits.stopped():
             return
-        yield from _ridge_fold(group, path, fold, fit_params)
+        yield from _ridge_fold(group, path, part, fold, fit_params)
 
 
 def _ridge_fold(
-    group: Group, path: list[Machine], fold: Fold, fit_params: dict[str, Any]
+    group: Group, path: list[Machine], part: PartialFactor, fold: Fold, fit_params: dict[str, Any]
 ) -> Iterator[Outcome]:
     start = time.perf_counter()
     first = unfitted(path[0].machine)
     try:
-        solved, flat = _solved(group, first, [m.machine.lam for m in path], fold, fit_params)
+        solved, flat = _solved(group, first, [m.machine.lam for m in path], part, fold, fit_params)
     except Exception as error:  # one class, weights below 0, …
         yield from failed_path(path, fold, error)
         return
@@ -79,7 +83,12 @@ def _ridge_fold(
 
 
 def _solved(
-    group: Group, machine: Any, lams: list[float], fold: Fold, fit_params: dict[str, Any]
+    group: Group,
+    machine: Any,
+    lams: list[float],
+    part: PartialFactor,
+    fold: Fold,
+    fit_params: dict[str, Any],
 ) -> tuple[RidgePath, bool]:
     train, n = fold.train, len(group.K)
     weight = check_weights(fit_params.get("sample_weight"), len(train))
@@ -91,5 +100,6 @@ def _solved(
         weight=spread(n, train, weight),
         train=train,
         fit_intercept=machine.fit_intercept,
+        part=part,
     )
     return path, flat

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,11 +113,17 @@ class Kernels:
 def _by_kernel(job: Job) -> tuple[list[OneKernel], list[Outcome]]:
     """Return the candidates by kernel, and the failures of those whose kernel cannot be made."""
     found: dict[str, list[OneKernel]] = {}
+    seen: dict[Any, OneKernel] = {}  # by the values that a grid repeats, for each λ or C
     failed: list[Outcome] = []
     for number, params in enumerate(job.candidates):
         mine = {name: value for name, value in params.items() if is_kernel_parameter(name)}
         rest = {name: value for name, value in params.items() if name not in mine}
         candidate = Candidate(number, rest)
+        values = tuple((name, type(value), value) for name, value in mine.items())
+        plain = all(isinstance(value, Real | str) for value in mine.values())
+        if plain and values in seen:
+            seen[values].candidates.append(candidate)
+            continue
         try:
             estimator = with_params(job.estimator, mine) if mine else job.estimator
             kernel = estimator._given_kernel()
@@ -127,9 +134,11 @@ def _by_kernel(job: Job) -> tuple[list[OneKernel], list[Outcome]]:
         bucket = found.setdefault(repr(kernel), [])
         same = next((given for given in bucket if given.kernel == kernel), None)
         if same is None:
-            bucket.append(OneKernel(clone(estimator), kernel, list(job.folds), [candidate]))
-        else:
-            same.candidates.append(candidate)
+            same = OneKernel(clone(estimator), kernel, list(job.folds), [])
+            bucket.append(same)
+        same.candidates.append(candidate)
+        if plain:
+            seen[values] = same
     return [given for bucket in found.values() for given in bucket], failed
 
 

@@ -1,4 +1,4 @@
-"""Factors of a symmetric matrix that solve (A + λ) x = r: eigenvectors, Cholesky's, a band form."""
+"""Factors of a symmetric A that solve (A + λ) x = r: eigenvectors, Cholesky's, band, low rank."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mercer.solvers import _lapack
 WIDTH = 48  # narrower: slower products; wider: slower band solves
 DIVIDED = 2000  # points up to which divide and conquer may take memory for its speed
 LANES = 16  # λ that a thread takes at once
+EIGEN_UP_TO = 300  # points; eigenvectors are the fastest factor for many λ below
 
 
 class EigenForm:
@@ -38,6 +39,29 @@ class EigenForm:
         small = np.abs(shifted) <= cutoff[..., None]
         inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=~small)
         return (inverse * (R @ self.vectors)) @ self.vectors.T
+
+
+class LowRankForm:
+    """A ≈ FᵀF of low rank, (A + λ)⁻¹ = (I − Fᵀ(FFᵀ + λ)⁻¹F) / λ.
+
+    Parameters
+    ----------
+    F : array of shape (r, n)
+        The factor.
+    lams : array of shape (n_lams,)
+        The λ > 0 that will be asked for.
+    """
+
+    def __init__(self, F: np.ndarray, lams: np.ndarray):
+        self._F, self._lams = F, lams
+        S = np.asfortranarray(F @ F.T)
+        self._inner = form_for_many(S, lams)
+        self.usable = self._inner.usable
+
+    def solve(self, R: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return (FᵀF + λ)⁻¹ r for right-hand sides (n_lams, t, n) of the λ of these numbers."""
+        C = self._inner.solve(R @ self._F.T, which)
+        return (R - C @ self._F) / self._lams[which, None, None]
 
 
 class CholeskyForm:
@@ -166,6 +190,11 @@ class BandForm:
             _lapack.add_product(part, V, turned, factor=-1.0)
 
 
+def form_for_many(A: np.ndarray, lams: np.ndarray) -> EigenForm | BandForm:
+    """Return the factor of A, in Fortran's order and written over, that is cheapest for many λ."""
+    return EigenForm.of(A, lams) if len(A) <= EIGEN_UP_TO else BandForm(A, lams)
+
+
 def _columns(X: np.ndarray) -> np.ndarray:
     """Return vectors along the last axis as the columns of a matrix, the same memory."""
     return X.reshape(-1, X.shape[-1]).T
@@ -202,6 +231,54 @@ def _apply_both_sides(A: np.ndarray, V: np.ndarray, T: np.ndarray) -> None:
     _lapack.add_product(half, VT, W, transposed=True, factor=0.5, keep=0.0)
     _lapack.add_product(W, V, half, factor=-1.0)
     _lapack.subtract_symmetric(A, V, W)
+
+
+# ---------------------------------------------------------------- what float32 cannot hold, apart
+class DeflatedForm:
+    """A + λ in float32 but for r directions U that hold what is large in A.
+
+    With H = UᵀAU and E = A − AU H⁻¹ UᵀA, which is 0 on U, elimination of U leaves the Schur
+    complement E + λ, up to a part of λ. E is small, so that float32 loses little of it, and only E
+    goes to band form; all that has to do with U is done in float64.
+
+    Parameters
+    ----------
+    U, AU : arrays of shape (r, n)
+        Orthonormal directions u with uᵀAv = 0 for two of them, and A u.
+    values : array of shape (r,)
+        uᵀAu > 0 of each.
+    remainder : BandForm
+        The form of s (E + λ).
+    s : float
+        The factor by which the remainder is too large.
+    lams : array of shape (n_lams,)
+        The λ that will be asked for.
+    """
+
+    def __init__(
+        self,
+        U: np.ndarray,
+        AU: np.ndarray,
+        values: np.ndarray,
+        remainder: BandForm,
+        s: float,
+        lams: np.ndarray,
+    ):
+        self._U, self._values, self._remainder, self._s = U, values, remainder, s
+        self._coupling = AU - values[:, None] * U  # what A makes of U outside of U
+        self._lams, self.usable = lams, remainder.usable
+
+    def solve(self, R: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return solutions for right-hand sides (n_lams, t, n) of the λ of these numbers."""
+        U, inverse = self._U, 1.0 / (self._values + self._lams[which, None, None])
+        C = R @ U.T
+        inside = inverse * C
+        outside = R - C @ U - inside @ self._coupling
+        size = np.sqrt(np.einsum("ltm,ltm->lt", outside, outside))[..., None]
+        size[size == 0.0] = 1.0
+        Z = self._remainder.solve(outside / size, which).astype(np.float64) * (self._s * size)
+        Z -= (Z @ U.T) @ U
+        return Z + (inside - inverse * (Z @ self._coupling.T)) @ U
 
 
 # Neighbouring numbers are the same entry for several λ, so that plain loops run at the speed of

@@ -187,8 +187,12 @@ def scaled_matrix(
     *,
     memory: Any = None,
     out: np.ndarray | None = None,
+    without: np.ndarray | None = None,
 ) -> ScaledMatrix:
-    """Return the matrix of a system about these rows and columns of K, written into ``out``."""
+    """Return the matrix of a system about these rows and columns of K, written into ``out``.
+
+    Of ``without``, W of shape (r, m), WᵀW is taken off before anything is rounded to ``dtype``.
+    """
     m = len(rows)
     if out is None:
         out = allocate((m, m), dtype, memory)  # out[j, i] is A[i, j]
@@ -202,15 +206,19 @@ def scaled_matrix(
     rows = np.ascontiguousarray(rows, dtype=np.int64)
 
     def fill(part: slice, worker: int) -> None:
-        _fill(K, rows, system.root, unit, means, total, s, part.start, part.stop, out)
+        tile = out[part] if without is None else np.zeros((part.stop - part.start, m))
+        _fill(K, rows, system.root, unit, means, total, s, part.start, tile)
+        if without is not None:
+            tile[:, part.start :] -= s * (without[:, part].T @ without[:, part.start :])
+            out[part] = tile
 
     run_tiles(fill, ranges(m, ROWS), n_threads() if m > 8 * ROWS else 1)
     return ScaledMatrix(out.T, s, c)
 
 
 @compiled()
-def _fill(K, rows, root, unit, means, total, s, first, last, out):
-    for j in range(first, last):
+def _fill(K, rows, root, unit, means, total, s, first, out):
+    for j in range(first, first + len(out)):
         row, a, b, c = K[rows[j]], s * root[j], s * unit[j], s * (means[j] - total * unit[j])
         for i in range(j, len(rows)):
-            out[j, i] = a * root[i] * row[rows[i]] - b * means[i] - c * unit[i]
+            out[j - first, i] = a * root[i] * row[rows[i]] - b * means[i] - c * unit[i]

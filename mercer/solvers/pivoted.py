@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,15 @@ def factor_from_points(K: Gram, points: np.ndarray) -> np.ndarray:
     return solve_triangular(U[:, :r], rows[order[:r]], trans="T", check_finite=False).T
 
 
-def randomly_pivoted_cholesky(K: Gram, rank: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+def randomly_pivoted_cholesky(
+    K: Gram, rank: int, random: Any, *, go_on: Callable[[int, float], bool] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return F of shape (n, r), r ≤ rank, with FFᵀ ≈ K, and the r points on whose rows it is K.
 
     Each point is drawn with a probability like what those before it do not explain of it (Chen,
     Epperly, Tropp and Webber, "Randomly pivoted Cholesky"). Proposals come in blocks and are
-    refused so that the distribution is that of one draw after the other.
+    refused so that the distribution is that of one draw after the other. ``go_on`` is told the rank
+    and the trace of K − FFᵀ after each block and says whether more is wanted.
     """
     n, r = K.shape[0], 0
     F, chosen = np.empty((n, rank)), np.empty(rank, np.intp)
@@ -71,6 +75,8 @@ def randomly_pivoted_cholesky(K: Gram, rank: int, random: Any) -> tuple[np.ndarr
         rest = np.maximum(rest - np.einsum("ij,ij->i", F[:, more], F[:, more]), 0.0)
         rest[new] = 0.0
         chosen[more], r = new, more.stop
+        if go_on is not None and not go_on(r, float(rest.sum())):
+            break
     return F[:, :r], chosen[:r]
 
 

@@ -8,11 +8,10 @@ import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
 from mercer._floats import EPS
-from mercer.solvers._factors import BandForm, EigenForm
+from mercer.solvers._factors import form_for_many
 from mercer.solvers.ridge_loo import search_lam
 
 FOLDS = 5
-EIGEN_UP_TO = 300  # features; eigenvectors are the fastest factor below
 GOLDEN, MIX, STIR = (
     np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
@@ -118,8 +117,7 @@ class Moments:
     def _fold_errors(self, fold: np.ndarray, lams: np.ndarray) -> np.ndarray:
         """Return the sum of squares on a fold for each λ, fitted to the others."""
         rest = self.centred(self.total - fold)
-        A = np.array(rest.A, order="F")
-        form = EigenForm.of(A, lams) if self.rank <= EIGEN_UP_TO else BandForm(A, lams)
+        form = form_for_many(np.array(rest.A, order="F"), lams)
         C = form.solve(rest.T.T[None], np.arange(len(lams)))  # (n_lams, t, r)
         t = C.shape[1]
         offset = (rest.level - C @ rest.mean)[..., None]

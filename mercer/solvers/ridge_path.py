@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 
+from mercer.gram import gram
+from mercer.gram.base import require_finite
+from mercer.kernels import Precomputed
 from mercer.solvers import _lapack
-from mercer.solvers._factors import BandForm, EigenForm
+from mercer.solvers._factors import EIGEN_UP_TO, BandForm, DeflatedForm, EigenForm, LowRankForm
 from mercer.solvers._scaled import Factor, ScaledSystem, refine, scaled_matrix
+from mercer.solvers.pivoted import randomly_pivoted_cholesky
 
-EIGEN_UP_TO = 300  # points; eigenvectors are the fastest factor below
 GOAL = 0.1  # of the tolerance: how far the refinement goes before the proof
+DOUBLE_UP_TO = 2000  # points; float32 saves less below than the steps that it costs
+LOW_RANK = 0.6  # of the points: the rank up to which a factor of low rank is the cheapest
+DIRECTIONS = 64  # that are kept out of float32
+SMALLEST = 1e-10  # of the largest direction: less is noise
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class RidgePath:
     tolerance : float
         What the residual should not exceed.
     route : tuple of str
-        The factor that served each λ: "band float32", "band float64" or "eigenvectors".
+        The factor that served each λ: "low rank", "band float32", "band float64" or "eigenvectors".
     """
 
     alpha: np.ndarray
@@ -57,15 +65,18 @@ def ridge_path(
     weight: np.ndarray | None = None,
     train: np.ndarray | None = None,
     fit_intercept: bool = True,
+    part: PartialFactor | None = None,
+    double_up_to: int = DOUBLE_UP_TO,
     tolerance: float = 1e-8,
     memory: int | float | str | None = None,
 ) -> RidgePath:
     """Minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + λ‖f‖² over training rows, for all λ.
 
-    The matrix of the training rows, scaled by the weights and centred, goes to band form in
-    float32; conjugate gradients in float64 make the solutions of all λ exact at once. A λ that
-    float32 cannot serve goes to a band form in float64, and what has no Cholesky factor at all
-    (an indefinite kernel) to eigenvectors. Up to 300 rows start with these.
+    Where a factor of low rank leaves less of K than λ, it serves. Else the matrix of the training
+    rows, scaled by the weights and centred, goes to band form: of many rows in float32, but for
+    what is large in it. Conjugate gradients in float64 make the solutions of all λ exact at once.
+    What float32 cannot serve goes to a band form in float64, and what has no Cholesky factor at
+    all (an indefinite kernel) to eigenvectors. Up to 300 rows start with these.
 
     Parameters
     ----------
@@ -79,6 +90,11 @@ def ridge_path(
         Weights ≥ 0; rows of weight 0 are left out, and their α is 0.
     train : array of int, default=None
         The training rows; None means all.
+    part : PartialFactor, default=None
+        What `partial_factor` returns of K and the smallest λ, for those who ask for several sets
+        of training rows; None: it is computed.
+    double_up_to : int, default=2000
+        The number of training rows up to which the band form is in float64.
 
     Returns
     -------
@@ -94,7 +110,10 @@ def ridge_path(
     K = np.ascontiguousarray(K, dtype=np.float64)
     block = _TrainingBlock(K, train[chosen], memory)
     system = ScaledSystem(block.product, Y[block.rows], weight[block.rows], fit_intercept)
-    X, route = _ladder(system, block, lams, tolerance)
+    if part is None:
+        part = partial_factor(K, float(lams.min()))
+    attempts = _attempts(system, block, part, double_up_to)
+    X, route = _ladder(system, attempts, lams, tolerance)
     alpha = np.zeros((len(lams), Y.shape[1], len(train)))
     alpha[..., chosen] = X * system.root
     f = block.values(alpha[..., chosen])  # (n_lams, t, n)
@@ -141,35 +160,112 @@ class _TrainingBlock(NamedTuple):
         return f.T.reshape(*alpha.shape[:2], -1)
 
 
-_Attempt = tuple[Callable[..., Factor], Any, int]
+# ---------------------------------------------------------------- factors, the cheapest first
+class PartialFactor(NamedTuple):
+    """K ≈ LLᵀ, from some of its rows."""
+
+    L: np.ndarray  # (n, r)
+    leaves_little: bool  # whether the trace of K − LLᵀ is at most λ
+
+
+def partial_factor(K: np.ndarray, lam: float) -> PartialFactor:
+    """Return a factor that leaves no more than λ; of less rank where that is out of reach."""
+    if len(K) <= EIGEN_UP_TO:
+        return PartialFactor(np.empty((len(K), 0)), False)
+    require_finite(K.min() + K.max())
+    most = max(int(LOW_RANK * len(K)), 2 * DIRECTIONS)
+    go_on = _Outlook(lam, most)
+    L, _ = randomly_pivoted_cholesky(
+        gram(Precomputed(), K), most, np.random.RandomState(0), go_on=go_on
+    )
+    return PartialFactor(L, go_on.reached)
+
+
+class _Outlook:
+    """Whether a remainder of λ is not reached yet, but within reach of a rank.
+
+    The logarithm of the remainder falls more and more slowly with the rank: if it does not get
+    there at its last pace, it never does.
+    """
+
+    def __init__(self, lam: float, rank: int):
+        self.goal, self.rank, self.reached = np.log(lam), rank, False
+        self.path: list[tuple[int, float]] = []
+
+    def __call__(self, r: int, rest: float) -> bool:
+        self.reached = rest <= 0.0 or bool(np.log(rest) <= self.goal)
+        if self.reached:
+            return False
+        self.path.append((r, float(np.log(rest))))
+        if r < 2 * DIRECTIONS:
+            return True
+        before, level = self.path[len(self.path) // 2 - 1]  # of the latter half of the way
+        pace = (self.path[-1][1] - level) / (r - before)
+        return bool(self.path[-1][1] + pace * (self.rank - r) <= self.goal)
+
+
+class _Attempt(NamedTuple):
+    name: str
+    factor: Callable[[np.ndarray], Factor]  # of the λ that are left
+    steps: int  # of conjugate gradients that it is worth
+
+
+def _attempts(
+    system: ScaledSystem, block: _TrainingBlock, part: PartialFactor, double_up_to: int
+) -> Iterator[_Attempt]:
+    """Yield what to try, the cheapest first, until every λ is served."""
+    m = len(block.rows)
+
+    def whole(make: Callable[..., Factor], dtype: Any = np.float64) -> Callable[..., Factor]:
+        def factor(lams: np.ndarray) -> Factor:
+            matrix = scaled_matrix(block.K, block.rows, system, dtype, memory=block.memory)
+            # A is s times too large: conjugate gradients find the length of each step themselves
+            return make(matrix.A, matrix.s * lams)
+
+        return factor
+
+    if m > EIGEN_UP_TO:
+        F = system.project(part.L[block.rows].T * system.root)  # (r, m)
+        if part.leaves_little:
+            yield _Attempt("low rank", lambda lams: LowRankForm(F, lams), 12)
+        if m > double_up_to:
+            yield _Attempt("band float32", lambda lams: _deflated(system, block, F, lams), 16)
+        yield _Attempt("band float64", whole(BandForm), 4)
+    yield _Attempt("eigenvectors", whole(EigenForm.of), 4)
+
+
+def _deflated(
+    system: ScaledSystem, block: _TrainingBlock, F: np.ndarray, lams: np.ndarray
+) -> DeflatedForm:
+    """Return the form in float32, but for the leading directions of FᵀF."""
+    F = F[: 2 * DIRECTIONS]
+    sizes, V = eigh(F @ F.T)
+    large = sizes > SMALLEST * sizes.max(initial=0.0)
+    large[:-DIRECTIONS] = False
+    U = (V[:, large] / np.sqrt(sizes[large])).T @ F
+    AU = system.apply(U)
+    values, V = eigh(U @ AU.T)
+    kept = values > SMALLEST * values.max(initial=0.0)
+    values, U, AU = values[kept], V.T[kept] @ U, V.T[kept] @ AU
+    W = AU / np.sqrt(values)[:, None]
+    matrix = scaled_matrix(block.K, block.rows, system, np.float32, memory=block.memory, without=W)
+    band = BandForm(matrix.A, matrix.s * lams)
+    return DeflatedForm(U, AU, values, band, matrix.s, lams)
 
 
 def _ladder(
-    system: ScaledSystem, block: _TrainingBlock, lams: np.ndarray, tolerance: float
+    system: ScaledSystem, attempts: Iterator[_Attempt], lams: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Try each factor on the λ that the ones before could not serve."""
     X = np.zeros((len(lams), *system.target.shape))
     route = np.full(len(lams), "", dtype=object)
     todo = np.arange(len(lams))
-    for name, (make, dtype, steps) in _factors_for(len(block.rows)).items():
-        if len(todo):
-            matrix = scaled_matrix(block.K, block.rows, system, dtype, memory=block.memory)
-            # A is s times too large: conjugate gradients find the length of each step themselves
-            factor = make(matrix.A, matrix.s * lams[todo])
-            goal = GOAL * tolerance
-            X[todo], done = refine(system, lams[todo], factor, goal=goal, steps=steps)
-            route[todo] = name
-            todo = todo[~done]
+    for attempt in attempts:
+        factor = attempt.factor(lams[todo])
+        goal = GOAL * tolerance
+        X[todo], done = refine(system, lams[todo], factor, goal=goal, steps=attempt.steps)
+        route[todo] = attempt.name
+        todo = todo[~done]
+        if not len(todo):
+            break
     return X, tuple(route)
-
-
-def _factors_for(m: int) -> dict[str, _Attempt]:
-    """Return the factors to try, the cheapest first: how, in which precision, how many steps."""
-    eigen: dict[str, _Attempt] = {"eigenvectors": (EigenForm.of, np.float64, 4)}
-    if m <= EIGEN_UP_TO:
-        return eigen
-    return {
-        "band float32": (BandForm, np.float32, 8),
-        "band float64": (BandForm, np.float64, 4),
-        **eigen,
-    }

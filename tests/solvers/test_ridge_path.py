@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.kernels import RBF, Laplacian, Linear, Sigmoid
-from mercer.solvers.ridge_path import ridge_path
+from mercer.solvers.ridge_path import partial_factor, ridge_path
 from tests.cases import table
 
 LAMS = np.geomspace(1e-6, 1e3, 7)
@@ -69,14 +69,43 @@ def test_smooth_and_rough_kernels(kernel):
     check(path, K, Y, weight, lams)
 
 
-def test_a_small_penalty_is_served_in_double_precision():
-    X, Y, weight = problem(320, t=1)
-    K = 1e3 * RBF(gamma=0.01)(X)
-    lams = [1e-3, 10.0]
-    path = ridge_path(K, Y, lams, weight=weight, fit_intercept=False)
-    assert path.route[0] != "band float32"
-    assert path.route[1] == "band float32"
+@pytest.mark.parametrize(
+    ("gamma", "double_up_to", "route"),
+    [(1e-3, 2000, "low rank"), (1.0, 2000, "band float64"), (1.0, 0, "band float32")],
+)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_each_factor_serves_where_it_is_cheapest(gamma, double_up_to, route, fit_intercept):
+    X, Y, weight = problem(400)
+    K = RBF(gamma=gamma)(X)
+    train = np.flatnonzero(np.arange(400) % 5)
+    path = ridge_path(
+        K, Y, LAMS[1:], weight=weight, train=train, double_up_to=double_up_to,
+        fit_intercept=fit_intercept,
+    )  # fmt: skip
+    assert set(path.route) == {route}
     assert path.proved.all()
+    check(path, K, Y, weight, LAMS[1:], rows=train, fit_intercept=fit_intercept)
+
+
+def test_float32_serves_what_is_small_against_the_largest_eigenvalue():
+    X, Y, weight = problem(500, t=1)
+    K = RBF(gamma=0.3)(X) + 1e4  # the constant alone is 10¹² times the smallest λ
+    lams = np.array([1e-5, 1e-3])
+    path = ridge_path(K, Y, lams, weight=weight, fit_intercept=False, double_up_to=0)
+    assert set(path.route) == {"band float32"}
+    assert path.proved.all()
+
+
+def test_folds_share_a_factor_of_all_rows():
+    X, Y, weight = problem(420)
+    K = RBF(gamma=2e-3)(X)
+    part = partial_factor(K, LAMS[0])
+    assert part.leaves_little
+    np.testing.assert_allclose(part.L @ part.L.T, K, atol=1.01 * LAMS[0])
+    train = np.flatnonzero(np.arange(420) % 3)
+    own = ridge_path(K, Y, LAMS, weight=weight, train=train)
+    shared = ridge_path(K, Y, LAMS, weight=weight, train=train, part=part)
+    np.testing.assert_array_equal(shared.values, own.values)
 
 
 def test_held_out_rows_are_predicted():
