@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from mercer._array import ranges
 from mercer._display import four_digits, html_table, text_table
+from mercer._words import count
 
 BLOCK_VALUES = 2**20  # counts that are drawn together
 
@@ -88,18 +90,37 @@ def _drawn(rng: np.random.Generator, sizes: np.ndarray, b: int) -> np.ndarray:
     return np.bincount(places.ravel(), minlength=b * total).reshape(b, total)
 
 
-def percentiles(values: np.ndarray, level: float) -> Interval:
-    """Return the middle share ``level`` of the values, column by column; NaN do not count."""
+def percentiles(values: np.ndarray, level: float, clusters: np.ndarray | None = None) -> Interval:
+    """Return the middle share ``level`` of the values, column by column; NaN do not count.
+
+    Where they come from ``clusters`` that were drawn whole, more than that share, see `tail`.
+    """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be a number between 0 and 1; got {level!r}")
+    beyond = tail(level, clusters)
     columns = values.reshape(len(values), -1)
     ends = np.full((2, columns.shape[1]), np.nan)
     known = ~np.isnan(columns).all(axis=0)
-    tails = [(1.0 - level) / 2, (1.0 + level) / 2]
+    tails = [beyond, 1.0 - beyond]
     ends[:, known] = np.nanquantile(columns[:, known], tails, axis=0) if known.any() else np.nan
     if values.ndim == 1:
         return Interval(float(ends[0, 0]), float(ends[1, 0]))
     return Interval(ends[0], ends[1])
+
+
+def tail(level: float, clusters: np.ndarray | None = None) -> float:
+    """Return the share of the drawn values beyond each end of an interval.
+
+    Draws of G groups vary by (G − 1)/G of what new groups do, and how much that is, is known from
+    G of them only. Hesterberg's expanded percentiles leave Φ(√(G/(G − 1)) t) beyond each end, t the
+    quantile of Student's distribution with G − 1 degrees of freedom.
+    """
+    share = (1.0 - level) / 2
+    if clusters is None:
+        return share
+    groups = len(np.unique(clusters))
+    widened = stdtrit(groups - 1, share) * (groups / (groups - 1)) ** 0.5 if groups > 1 else -np.inf
+    return float(ndtr(widened))
 
 
 # ---------------------------------------------------------------- for people
@@ -137,6 +158,13 @@ class Drawn(Tabulated):
         """The group of each row, where groups are drawn whole."""
         return self._answers.clusters
 
+    @property
+    def drawn_from(self) -> str:
+        """What samples are drawn from, in words."""
+        if self.groups is None:
+            return "these rows"
+        return f"the {count(len(np.unique(self.groups)), 'group')} of these rows"
+
     def draws(self, name: str) -> np.ndarray:
         """Return the values of a figure in the drawn samples, shape (n_bootstrap, …)."""
         raise NotImplementedError
@@ -146,7 +174,18 @@ class Drawn(Tabulated):
         value = getattr(self, name)
         if not with_interval or value != value:
             return number(value)
-        return with_ends(value, percentiles(self.draws(name), 0.95))
+        return with_ends(value, self._ends(name, 0.95))
+
+    def _ends(self, name: str, level: float) -> Interval:
+        """Return the interval of a figure, which holds the figure.
+
+        That need not be so of draws alone: a sample has a mean of its own, so that R² of a constant
+        is below 0 in each.
+        """
+        low, high = percentiles(self.draws(name), level, self.groups)
+        value = getattr(self, name)
+        low, high = np.fmin(low, value), np.fmax(high, value)
+        return Interval(low, high) if np.ndim(value) else Interval(float(low), float(high))
 
 
 def number(value: Any) -> str:

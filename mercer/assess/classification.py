@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.assess import rates
 from mercer.assess.answers import Answers
-from mercer.assess.bootstrap import Drawn, Interval, number, percentiles
+from mercer.assess.bootstrap import Drawn, Interval, number
 from mercer.plot import classes as pictures
 from mercer.plot import ranking as ranking_pictures
 from mercer.plot._axes import row_of_axes
@@ -127,7 +127,8 @@ class ClassificationEvaluation(Drawn):
 
         Rows are drawn again with replacement, as many from each true class as it has, and the
         middle share ``level`` of the values is taken (percentiles of the stratified bootstrap).
-        A rate of exactly 0 or 1 has an interval of length 0, which few rows do not justify.
+        A rate of exactly 0 or 1 has an interval of length 0, which few rows do not justify. Groups
+        are drawn whole, whatever their classes, and the interval of few of them is wider.
 
         Parameters
         ----------
@@ -136,7 +137,7 @@ class ClassificationEvaluation(Drawn):
         level : float, default=0.95
             The confidence.
         """
-        return percentiles(self.draws(name), level)
+        return self._ends(name, level)
 
     def draws(self, name: str) -> np.ndarray:
         """Return the values of a rate in the drawn samples, shape (n_bootstrap, …)."""

@@ -31,6 +31,7 @@ def evaluate(
     labels: Any = None,
     sample_weight: Any = None,
     positive: Any = None,
+    groups: Any = None,
     n_bootstrap: int = 1000,
     random_state: Any = 0,
 ) -> Evaluation:
@@ -53,6 +54,9 @@ def evaluate(
     positive : label, default=None
         The positive class; None is the second of two. With more than two, naming one means "this
         one against the rest" for the rates tpr, fpr, …, and for the scores.
+    groups : array of shape (n,), default=None
+        Which rows belong together (patients, days, copies of a row): they are drawn as a whole for
+        intervals, since rows of one group say nearly the same.
     n_bootstrap : int, default=1000
         How many samples are drawn for intervals.
     random_state : int, RandomState instance or None, default=0
@@ -84,9 +88,19 @@ def evaluate(
         )
     weight = check_weights(sample_weight, len(y))
     draws: dict[str, Any] = {"n_bootstrap": _count(n_bootstrap), "seed": _seed(random_state)}
+    draws["clusters"] = group_codes(groups, len(y), "groups")
     if scores is None and labels is None and positive is None and _is_regression(y, prediction):
         return evaluate_numbers(y, prediction, weight, **draws, notes=_reading(y))
     return evaluate_classes(y, prediction, scores, labels, positive, weight, **draws)
+
+
+def group_codes(groups: Any, n: int, name: str) -> np.ndarray | None:
+    """Return the groups of n rows as numbers, if there are any."""
+    if groups is None:
+        return None
+    if len(groups) != n:
+        raise ValueError(f"{name} must have an entry for each of the {n} rows; got {len(groups)}")
+    return np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
 
 
 def evaluate_numbers(

@@ -14,7 +14,6 @@ from mercer.assess.bootstrap import (
     Interval,
     Resampling,
     number,
-    percentiles,
 )
 from mercer.plot import numbers as pictures
 from mercer.plot._axes import row_of_axes
@@ -212,9 +211,10 @@ class RegressionEvaluation(Drawn):
         """Return a confidence interval of "r2", "rmse", "mae" or another mean or median error.
 
         Rows are drawn again with replacement, and the middle share ``level`` of the values is
-        taken. The largest error has none: what is drawn again never exceeds it.
+        taken. The largest error has none: what is drawn again never exceeds it. Groups are drawn
+        whole, and the interval of few of them is wider.
         """
-        return percentiles(self.draws(name), level)
+        return self._ends(name, level)
 
     def draws(self, name: str) -> np.ndarray:
         """Return the values of an error in the drawn samples, shape (n_bootstrap,)."""

@@ -52,7 +52,7 @@ class RowKeys:
         whole = np.zeros(_num_samples(X), np.uint64)
         parts = np.zeros((2 * CUTS, len(whole)), np.uint64)
         for place, name in enumerate(sorted(columns)):
-            key = _mixed(_values(columns[name]) ^ _text_key(name))
+            key = _mixed(value_keys(columns[name]) ^ _text_key(name))
             whole += key
             told = halves[place] | is_sentence(columns[name])  # a sentence is a row of words
             for half in np.flatnonzero(told):
@@ -124,7 +124,7 @@ def _columns(
                 yield name, column
 
 
-def _values(column: Column) -> np.ndarray:
+def value_keys(column: Column) -> np.ndarray:
     """Return 64 bits for each value of a column."""
     if column.form in ("number", "date"):
         return _bits(column.values)
@@ -166,10 +166,11 @@ def check_copies(keys: RowKeys, test_share: float = 0.2) -> list[Finding]:
         f"training part, and the score {_could(both)}"
     )
     advice = "keep copies of a row on one side of the split, as mercer fit does, or remove them"
-    return [Finding("repeated rows", _severity(both), (), sentence, advice)]
+    return [Finding("repeated rows", severity(both), (), sentence, advice)]
 
 
-def _severity(share: float) -> Severity:
+def severity(share: float) -> Severity:
+    """Return how bad it is that such a share of the held-out rows is known already."""
     return "leak" if share >= UNBELIEVABLE else "warning"
 
 
@@ -185,7 +186,7 @@ def check_parts(learn: RowKeys, test: RowKeys) -> list[Finding]:
     if share >= WORTH_SAYING:
         so = "cannot be believed" if share >= UNBELIEVABLE else "is too good"
         sentence = f"{_rows(copied)}, so the score {so}"
-        return [Finding("repeated rows", _severity(share), (), sentence, REMEDY)]
+        return [Finding("repeated rows", severity(share), (), sentence, REMEDY)]
     if known.mean() < WORTH_SAYING:
         return []
     why = "the columns hold few different values, so that rows are equal by chance"

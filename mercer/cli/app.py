@@ -22,6 +22,7 @@ from mercer.cli.flags import (
     EmbeddingPage,
     Extrapolate,
     Group,
+    GroupedRows,
     Ignore,
     Json,
     KernelText,
@@ -189,6 +190,7 @@ def evaluate(
     model: ModelFile,
     data: DataFile,
     target: Target = None,
+    group: GroupedRows = None,
     report: Report = None,
     sep: Sep = None,
     na: Na = None,
@@ -199,7 +201,7 @@ def evaluate(
 ) -> None:
     """Compare predictions with the truth: rates, intervals, and a report if asked for."""
     reading = _command("reading").read_options(sep, na, decimal, sheet)
-    given = (model, data, target, report, reading)
+    given = (model, data, target, report, group, reading)
     _run(_command("saved").evaluate, *given, screen=_screen(quiet, json))
 
 
@@ -228,6 +230,7 @@ def compare(
     ignore: Annotated[
         list[str] | None, typer.Option(help="A column to leave out; repeatable.", metavar="COLUMN")
     ] = None,
+    group: Group = None,
     effort: Annotated[
         str, typer.Option(help="With --models: quick, standard or thorough.")
     ] = "standard",
@@ -248,7 +251,8 @@ def compare(
     left_out = tuple(ignore or ())
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     given = (tuple(files), names, target, test_size, left_out, effort, time_limit, seed, report)
-    _run(command.run, command.CompareOptions(*given, reading), screen=_screen(quiet, json))
+    options = command.CompareOptions(*given, reading, group)
+    _run(command.run, options, screen=_screen(quiet, json))
 
 
 @app.command(

@@ -10,6 +10,7 @@ from operator import add
 import numpy as np
 
 from mercer.kernels import (
+    DTW,
     RBF,
     GlobalAlignment,
     Kernel,
@@ -88,12 +89,17 @@ def _of_strings(cells: np.ndarray) -> Iterator[Kernel]:
 
 
 def _of_series(cells: np.ndarray) -> Iterator[Kernel]:
-    """All alignments, near the diagonal or anywhere, at several widths."""
-    for band in BANDS:
-        rule = GlobalAlignment(band=band).bind(list(cells)).get_params()
-        for factor in WIDTHS:
-            gamma = float(f"{factor * rule['gamma']:.3g}")
-            yield GlobalAlignment(gamma, rule["band"]).normalized()
+    """All alignments and the best one, near the diagonal or anywhere, at several widths.
+
+    That of the best is not positive semidefinite. It comes last: equal scores take the others.
+    """
+    for kind in (GlobalAlignment, DTW):
+        for band in BANDS:
+            rule = kind(band=band).bind(list(cells)).get_params()
+            for factor in WIDTHS:
+                gamma = float(f"{factor * rule['gamma']:.3g}")
+                kernel = kind(gamma, rule["band"])
+                yield kernel if kind is DTW else kernel.normalized()
 
 
 SUITING: dict[str, Callable[[np.ndarray], Iterator[Kernel]]] = {

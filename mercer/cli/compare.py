@@ -15,14 +15,17 @@ from mercer.cli.errors import MODEL, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line
 from mercer.cli.fit import FitOptions, read_rows, suits
+from mercer.cli.goal import Wishes, goal_of
 from mercer.cli.learn import Learner
 from mercer.cli.options import chosen, seconds
+from mercer.cli.parts import Folds
 from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.recipes import EFFORTS
-from mercer.cli.saved import labels_like
+from mercer.cli.saved import labels_like, positive_of
 from mercer.cli.screen import Screen, interval
+from mercer.cli.together import drawn_whole
 from mercer.io import ModelFileError, inspect
 from mercer.report import Comparison, compare, comparison_page, environment, write_text
 from mercer.report.compare import CHANCE
@@ -42,6 +45,26 @@ class CompareOptions:
     seed: int
     report: Path | None
     reading: ReadOptions = AS_FOUND
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Models by name, and what judges them; ``folds`` where rows are too few to hold some out."""
+
+    models: dict[str, Any]
+    rows: TableProblem
+    positive: Any = None
+    folds: Folds | None = None
+
+    def judged(self, seed: int) -> Comparison:
+        """Return the comparison."""
+        by: dict[str, Any] = {"row_groups": self.rows.groups, "folds": self.folds}
+        by |= {"positive": self.positive, "random_state": seed}
+        try:
+            return compare(self.models, self.rows.X, self.rows.y, **by)
+        except ValueError as error:
+            raise CommandError(str(error), MODEL) from None
 
 
 def run(options: CompareOptions, screen: Screen) -> int:
@@ -51,12 +74,9 @@ def run(options: CompareOptions, screen: Screen) -> int:
     read = {f"MODEL {path.name}": path for path in saved}
     check_places({"DATA": data, **read}, {"--report": report})
     take = _saved if saved else _fitted
-    models, rows = take(options, saved, data, screen)
-    try:
-        found = compare(models, rows.X, rows.y, random_state=options.seed)
-    except ValueError as error:
-        raise CommandError(str(error), MODEL) from None
-    write_text(report, _page(found, rows, [data, *saved], options))
+    contest = take(options, saved, data, screen)
+    found = contest.judged(options.seed)
+    write_text(report, _page(found, contest.rows, [data, *saved], options))
     _show(found, screen)
     screen.say("report", f"{report}  (open it in a browser)")
     screen.result(_plain(found) | {"report": str(report)})
@@ -92,9 +112,7 @@ def _is_model(path: Path) -> bool:
 
 
 # ---------------------------------------------------------------- the models and the rows
-def _saved(
-    options: CompareOptions, saved: list[Path], data: Path, screen: Screen
-) -> tuple[dict[str, Any], TableProblem]:
+def _saved(options: CompareOptions, saved: list[Path], data: Path, screen: Screen) -> Contest:
     """Read models and the rows that they are judged by."""
     read = [read_model(path) for path in saved]
     abouts = [manifest.get("about") or {} for _, manifest in read]
@@ -110,11 +128,13 @@ def _saved(
     for path, about in zip(saved, abouts, strict=True):
         if Path(about.get("data", "")).resolve() == data.resolve():
             screen.note(f"{path.name} has learned from rows of {data.name}: new rows may be harder")
+    rows = drawn_whole(rows, options.group, abouts, screen)
     if rows.task == "classify":
         rows = rows.with_targets(labels_like(read[0][0], rows.y))
     short = len({path.stem for path in saved}) == len(saved)
     names = [path.stem if short else str(path) for path in saved]
-    return dict(zip(names, (model for model, _ in read), strict=True)), rows
+    models = dict(zip(names, (model for model, _ in read), strict=True))
+    return Contest(models, rows, positive_of(read[0][0], abouts[0]))
 
 
 def _as_all_read(
@@ -135,10 +155,8 @@ def _as_all_read(
     return replace(found[0], text=tuple(texts))
 
 
-def _fitted(
-    options: CompareOptions, saved: list[Path], data: Path, screen: Screen
-) -> tuple[dict[str, Any], TableProblem]:
-    """Fit models to the same rows; return them and the rows that were held out."""
+def _fitted(options: CompareOptions, saved: list[Path], data: Path, screen: Screen) -> Contest:
+    """Fit models to the same rows; return them, the rows that judge them, and folds for few."""
     limits = Limits.of(time_limit=seconds(options.time_limit))
     chosen("--effort", options.effort, EFFORTS)
     given = FitOptions(
@@ -146,16 +164,12 @@ def _fitted(
         options.target,
         test_size=options.test_size,
         ignore=options.ignore,
+        group=options.group,
         seed=options.seed,
         reading=options.reading,
     )
     parts = read_rows(given, screen)
-    if parts.folds is not None:
-        raise CommandError(
-            f"{count(len(parts.learn), 'row')} are too few to hold some out and compare models by "
-            f"them: get more rows"
-        )
-    learn, test = parts.learn, parts.test
+    learn = parts.learn
     for name in options.models:
         suits(name, learn)
     models = {}
@@ -163,7 +177,8 @@ def _fitted(
         left = limits.seconds_left()
         share = None if left is None else max(left / (len(options.models) - place), 0.1)
         models[name] = _learned(name, learn, options, Limits.of(time_limit=share), screen)
-    return models, test
+    positive = goal_of(Wishes(), learn).positive
+    return Contest(models, parts.test, positive, parts.folds)
 
 
 def _learned(

@@ -23,6 +23,7 @@ from mercer.datasets.files.tables import writer_of
 from mercer.io import ModelFileError, inspect, load
 from mercer.kernels import Kernel
 from mercer.tables import ColumnsEncoder, TableEncoder, object_kinds
+from mercer.tables.encoder import NothingToEncodeError
 
 
 @contextmanager
@@ -78,7 +79,9 @@ def encoded(
         encoder = TableEncoder(kinds=dict(kinds) if kinds else None)
         try:
             Z = encoder.fit_transform(X)
-        except ValueError as error:  # one row, or no column that varies
+        except NothingToEncodeError as error:
+            raise CommandError(f"{error}, or say what it is by --kind COLUMN=KIND") from error
+        except ValueError as error:  # one row
             raise CommandError(str(error)) from error
         said += encoder.describe()
     return encoder, Z

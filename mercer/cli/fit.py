@@ -29,6 +29,7 @@ from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.scores import estimates, show
 from mercer.cli.screen import Screen
 from mercer.cli.script import script
+from mercer.cli.together import by_column
 from mercer.io import save
 from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
@@ -132,7 +133,8 @@ def read_rows(options: FitOptions, screen: Screen) -> Parts:
 def _test_rows(options: FitOptions, problem: TableProblem) -> TableProblem:
     test_file = Path(str(options.test))
     data = read_with_target(test_file, problem.target, options.ignore, options.reading)
-    lacking = [name for name in _names(problem.X) if name not in data.feature_names]
+    names = _names(problem.X)  # other columns of the file are no part of the table
+    lacking = [name for name in names if name not in data.feature_names]
     if lacking:
         raise CommandError(
             f"--test: {options.test} lacks the column {lacking[0]!r} of {options.data.name}; add "
@@ -142,7 +144,8 @@ def _test_rows(options: FitOptions, problem: TableProblem) -> TableProblem:
     if problem.task == "classify" and not set(test.y.tolist()) <= set(problem.y.tolist()):
         unknown = sorted(map(str, set(test.y.tolist()) - set(problem.y.tolist())))
         raise CommandError(f"--test has classes that {options.data.name} has not: {unknown[:3]}")
-    return test
+    test = test if options.group is None else by_column(test, options.group)
+    return replace(test, X=test.X.select(names)) if names else test
 
 
 def _names(X: Any) -> list[str]:
@@ -249,6 +252,7 @@ def _about(
         "classes": np.unique(learn.y).tolist() if learn.task == "classify" else None,
         "columns": _columns(learned.model[0], learn.X),
         "ignore": list(options.ignore),
+        "group": options.group,
         "reading": options.reading.about() | learn.written,
         "model": learned.name,
         "parameters": {k: _plain(v) for k, v in learned.search.best_params_.items()},

@@ -75,6 +75,14 @@ Ignore = Annotated[
 Group = Annotated[
     str | None, rows(help="Rows with one value of it stay together.", metavar="COLUMN")
 ]
+GroupedRows = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows with one value of it are drawn whole for intervals.  \\[default: the column of "
+        "the fit]",
+        metavar="COLUMN",
+    ),
+]
 Time = Annotated[str | None, rows(help="Hold out the latest rows by it.", metavar="COLUMN")]
 Strict = Annotated[bool, rows("--strict", help="Stop at a leak: exit code 5, nothing is written.")]
 EffortName = Annotated[

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer._words import called, count, listing
@@ -21,22 +20,21 @@ from mercer.checks import (
     held_out_latest,
     worst_first,
 )
-from mercer.checks.view import level_codes
 from mercer.cli.errors import LEAK, USAGE, CommandError
-from mercer.cli.options import chosen
 from mercer.cli.problem import TableProblem, split
-from mercer.tables.columns import Column
-from mercer.tables.frames import as_table
-from mercer.tables.kinds import as_plain
+from mercer.cli.together import by_column, by_copies, column_of, in_both
 
 FEWEST_TEST_ROWS = 30
 FEWEST_OF_A_CLASS = 5  # among the test rows
 MOST_REFITTED = 1000  # rows of a table that is cheap enough to be fitted for each fold
 FOLDS = 10
+FEWEST_TEST_GROUPS = 8  # of which intervals hold what they promise
 KEPT_TOGETHER = (
-    "copies of a row are kept on the same side of the split; intervals take them for rows of their "
-    "own and are too narrow"
+    "copies of a row are kept on the same side of the split, and intervals take them for one row"
 )
+
+OTHERWISE = "lower --test-size, or use another column"
+COPIES = "copies of a row stay together"
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -95,8 +93,11 @@ def parted(problem: TableProblem, given_test: TableProblem | None, options: Spli
         learned, tested = keys.take(learn), keys.take(test)
         parts = Parts(problem.take(learn), problem.take(test), ())
     else:
-        parts = Parts(problem, given_test, ())
         learned, tested = keys, RowKeys.of(given_test.X, names=keys.names)
+        if given_test.groups is None:
+            given_test = by_copies(given_test, tested)
+        parts = Parts(problem, given_test, ())
+        findings = [*findings, *in_both(problem, given_test)]
     findings = [*findings, *check_parts(learned, tested)]
     if options.strict:
         stop_at_leaks(f for f in findings if not f.mended)
@@ -125,8 +126,8 @@ def _checked(problem: TableProblem, keys: RowKeys, options: SplitOptions) -> lis
 
 
 def _kept_together(group: str) -> Finding:
-    sentence = f"rows of one {group!r} are kept together, and intervals take them for independent"
-    return Finding("group", "note", (group,), sentence, "take intervals for a little wider")
+    sentence = f"rows of one {group!r} are kept together, and intervals draw them whole"
+    return Finding("group", "note", (group,), sentence, "nothing need be done")
 
 
 def _with_copies_together(
@@ -144,11 +145,10 @@ def _with_copies_together(
 def with_order(problem: TableProblem, options: SplitOptions) -> TableProblem:
     """Return the problem with the groups or in the order of the column that was named."""
     if options.group is not None:
-        codes = level_codes(_column(problem, "--group", options.group))
-        return replace(_without(problem, options.group), groups=codes)
+        return _without(by_column(problem, options.group), options.group)
     if options.time is None:
         return problem
-    column = _column(problem, "--time", options.time)
+    column = column_of(problem, "--time", options.time)
     if column.form not in ("date", "number"):
         raise CommandError(f"--time: {options.time!r} holds neither dates nor numbers", USAGE)
     here = np.flatnonzero(np.isfinite(column.values))
@@ -159,14 +159,6 @@ def with_order(problem: TableProblem, options: SplitOptions) -> TableProblem:
         notes = (*notes, f"{gone} without a value of {options.time!r} left out")
     ordered = replace(problem.take(rows), times=column.values[rows], notes=notes)
     return _without(ordered, options.time) if options.time in options.ignore else ordered
-
-
-def _column(problem: TableProblem, option: str, name: str) -> Column:
-    if sp.issparse(problem.X):
-        raise CommandError(f"{option} needs a table whose columns have names", USAGE)
-    names = list(problem.X.columns)
-    place = names.index(chosen(option, name, names))
-    return as_plain(as_table(problem.X, "mercer fit").read(place, name))
 
 
 def _without(problem: TableProblem, name: str) -> TableProblem:
@@ -183,6 +175,9 @@ def _split(problem: TableProblem, options: SplitOptions) -> tuple[np.ndarray, np
         return split(problem, options.share, options.seed)
     classes = problem.y if problem.task == "classify" else None
     option = "--time" if problem.times is not None else "--group"
+    if problem.groups is not None and not problem.grouped_by:
+        option = COPIES
+        _are_several(problem, problem.groups)
     try:
         if problem.times is not None:
             learn, test = held_out_latest(problem.times, options.share)
@@ -196,13 +191,22 @@ def _split(problem: TableProblem, options: SplitOptions) -> tuple[np.ndarray, np
     return learn, test
 
 
+def _are_several(problem: TableProblem, rows: np.ndarray) -> None:
+    """Refuse copies of a single row."""
+    if len(np.unique(rows)) < 2:
+        raise CommandError(
+            f"all {count(len(problem), 'row')} are the same but for {problem.target!r}: there is "
+            f"nothing to learn from; give columns that vary"
+        )
+
+
 def _has_classes(option: str, learned: np.ndarray, classes: np.ndarray) -> None:
     lacking = np.setdiff1d(classes, learned)
     if len(lacking):
         names = listing([called(label) for label in lacking])
         raise CommandError(
             f"{option}: no row of the class {names} would be left to learn from: its rows are all "
-            f"on the other side; lower --test-size, or use another column"
+            f"on the other side; {'get more different rows' if option == COPIES else OTHERWISE}"
         )
 
 
@@ -213,6 +217,7 @@ def _large_enough(
     """Score small tables by cross-validation instead of by a few rows."""
     small = _too_small(parts.test)
     if not small:
+        _can_be_learned(parts.learn)
         return replace(parts, findings=tuple(worst_first(findings)))
     folds = None if given or len(problem) > MOST_REFITTED else _folds(problem, seed)
     mended = (
@@ -221,24 +226,40 @@ def _large_enough(
     advice = "get more rows, or hold more of them out by --test-size"
     said = worst_first([*findings, Finding("small test", "warning", (), small, advice, mended)])
     if folds is None:
+        _can_be_learned(parts.learn)
         return replace(parts, findings=tuple(said))
     return Parts(problem, problem, tuple(said), folds)
 
 
+def _can_be_learned(learn: TableProblem) -> None:
+    """Refuse a part in which no two classes have a row for each of two folds."""
+    if learn.task == "regress":
+        return
+    counts = np.sort(np.unique(learn.y, return_counts=True)[1])
+    if len(counts) < 2 or counts[-2] < 2:
+        raise CommandError(
+            f"{count(len(learn), 'row')} to learn from are too few: two classes need 2 rows each; "
+            f"lower --test-size, or get more rows"
+        )
+
+
 def _too_small(test: TableProblem) -> str:
     """Return why a test part says little, or ""."""
-    n = len(test)
-    if n < FEWEST_TEST_ROWS:
-        return (
-            f"{count(n, 'held-out row')} say little about new rows (fewer than {FEWEST_TEST_ROWS})"
-        )
+    what, fewest = ("group", FEWEST_TEST_GROUPS) if test.grouped_by else ("row", FEWEST_TEST_ROWS)
+    n = len(test) if test.groups is None else len(np.unique(test.groups))
+    if n < fewest:
+        return f"{_say(n, what)} little about new {what}s (fewer than {fewest})"
     if test.task == "regress":
         return ""
     labels, counts = np.unique(test.y, return_counts=True)
     rare = counts.argmin()
     if counts[rare] >= FEWEST_OF_A_CLASS:
         return ""
-    return f"{count(counts[rare], 'held-out row')} of {called(labels[rare])!r} say little about it"
+    return f"{_say(counts[rare], 'row', f' of {called(labels[rare])!r}')} little about it"
+
+
+def _say(n: int, what: str, which: str = "") -> str:
+    return f"{count(n, f'held-out {what}')}{which} {'says' if n == 1 else 'say'}"
 
 
 def _folds(problem: TableProblem, seed: int) -> Folds | None:

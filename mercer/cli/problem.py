@@ -42,6 +42,7 @@ class TableProblem:
     decimal: str | None = None  # the sign in targets that came as texts
     came_as_text: bool = False
     groups: np.ndarray | None = None  # rows of one group stay on one side of a split
+    grouped_by: str = ""  # the column that groups are of; copies of rows have none
     times: np.ndarray | None = None  # the rows are in their order
 
     def __len__(self) -> int:

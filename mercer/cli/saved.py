@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._words import count, fixed, last_part, setting
+from mercer._words import called, count, fixed, last_part, listing, setting
 from mercer.assess import evaluate as assess
 from mercer.assess.evaluate import of_positive
-from mercer.cli.errors import MODEL, CommandError
+from mercer.cli.errors import DATA, MODEL, CommandError
 from mercer.cli.files import (
     digest,
     predicted,
@@ -26,6 +26,7 @@ from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
 from mercer.cli.screen import Screen, interval
+from mercer.cli.together import drawn_whole
 from mercer.io import inspect
 from mercer.report import write_report
 
@@ -41,6 +42,7 @@ def evaluate(
     data: Path,
     target: str | None,
     report: Path | None,
+    group: str | None,
     given: ReadOptions,
     screen: Screen,
 ) -> int:
@@ -60,7 +62,8 @@ def evaluate(
     if data.resolve() == Path(about.get("data", "")).resolve():
         screen.note("the model has learned from rows of this file: new rows may be harder")
     y = problem.y if problem.task == "regress" else labels_like(model, problem.y)
-    positive = _positive(model, about)
+    positive = positive_of(model, about)
+    problem = drawn_whole(problem, group, [about], screen)
     result = _judged(model, problem, y, data, screen, positive)
     screen.show(f"{model_file.name} on {count(len(problem), 'row')} of {data.name}")
     screen.show(result)
@@ -70,6 +73,7 @@ def evaluate(
         shown: dict[str, Any] = {
             "command": "mercer " + shlex.join(sys.argv[1:]),
             "row_numbers": problem.numbers,
+            "row_groups": problem.groups,
             "repeat": {f"SHA-256 of {path.name}": digest(path) for path in (model_file, data)},
         }
         shown |= {"positive": positive, "metric": about.get("metric")}
@@ -80,12 +84,25 @@ def evaluate(
 
 
 def labels_like(model: Any, y: Any) -> Any:
-    """Return labels of the type that the model was fitted to."""
+    """Return labels of the type that the model was fitted to; refuse those it cannot have."""
     classes = getattr(model, "classes_", y)
-    return y if classes.dtype.kind == y.dtype.kind else y.astype(classes.dtype)
+    if classes.dtype.kind == y.dtype.kind or {classes.dtype.kind, y.dtype.kind} == {"i", "u"}:
+        return y
+    if classes.dtype.kind == "U":
+        return y.astype(str)
+    known = {str(label): label for label in classes.tolist()}
+    known |= {"0": False, "1": True} if classes.dtype.kind == "b" else {}
+    labels, places = np.unique(y, return_inverse=True)
+    if unknown := [label for label in labels.tolist() if str(label) not in known]:
+        raise CommandError(
+            f"the class {called(unknown[0])!r} is none of the model's: it knows "
+            f"{listing([called(label) for label in classes])}",
+            DATA,
+        )
+    return np.array([known[str(label)] for label in labels.tolist()], classes.dtype)[places]
 
 
-def _positive(model: Any, about: dict[str, Any]) -> Any:
+def positive_of(model: Any, about: dict[str, Any]) -> Any:
     """Return the positive class of the fit, if it is still one of the model's."""
     known = getattr(model, "classes_", np.zeros(0)).tolist()
     return about["positive"] if about.get("positive") in known else None
@@ -95,17 +112,18 @@ def _judged(
     model: Any, problem: TableProblem, y: np.ndarray, data: Path, screen: Screen, positive: Any
 ) -> Any:
     """Compare; rows of a class that the model has never seen count as mistakes."""
-    prediction = predicted(model, problem.X, data)
+    prediction, groups = predicted(model, problem.X, data), problem.groups
     if problem.task == "regress":
-        return assess(y, prediction)
+        return assess(y, prediction, groups=groups)
     unknown = ~np.isin(y, model.classes_)
     if unknown.any():
         names = ", ".join(map(str, np.unique(y[unknown])[:3]))
         rows = count(int(unknown.sum()), "row")
         screen.note(f"{rows} of classes that the model has never seen ({names}): mistakes, all")
-        return assess(y, prediction, labels=np.union1d(model.classes_, y))
+        return assess(y, prediction, labels=np.union1d(model.classes_, y), groups=groups)
     scores = of_positive(_scores(model, problem.X), model.classes_, positive)
-    return assess(y, prediction, scores=scores, labels=model.classes_, positive=positive)
+    known = {"labels": model.classes_, "positive": positive, "groups": groups}
+    return assess(y, prediction, scores=scores, **known)
 
 
 def _scores(model: Any, X: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from mercer._limits import Limits
 from mercer._words import count
 from mercer.assess.bootstrap import Resampling, percentiles
-from mercer.assess.rates import ratio
+from mercer.assess.rates import mean_defined, ratio
 from mercer.report._budget import LeftOutError, numbers_read, seconds_per_row
 from mercer.report._rows import Shuffle, TableRows
 from mercer.report._subject import Answers, Subject
@@ -146,14 +146,16 @@ class Judge:
         strata, seed = self.answers.strata, self.answers.seed
         alone, groups = np.ones(n, np.intp), self.answers.groups
         drawn = Resampling(strata, alone, DRAWS, seed, rise.shape[1], clusters=groups)
-        low, high = percentiles(drawn.values(lambda w: lost(w, rise), np.ones(n)), 0.95)
+        low, high = percentiles(drawn.values(lambda w: lost(w, rise), np.ones(n)), 0.95, groups)
         values = lost(np.ones((1, n)), rise)[0]
         return [Estimate(*map(float, e)) for e in zip(values, low, high, strict=True)]
 
     def _lost_recall(self, weight: np.ndarray, rise: np.ndarray) -> np.ndarray:
         """Return the mean over the classes of the recall that is lost; weights (b, n)."""
-        codes, counts = self.answers.strata, np.bincount(self.answers.strata)
-        return weight @ (rise / (len(counts) * counts[codes])[:, None])
+        codes = self.answers.strata
+        classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+        lost = [ratio(weight[:, c] @ rise[c], weight[:, c].sum(axis=1)[:, None]) for c in classes]
+        return mean_defined(np.stack(lost, axis=-1))
 
     def _lost_r2(self, weight: np.ndarray, rise: np.ndarray) -> np.ndarray:
         y = (self.answers.y - self.answers.y.mean()) / self.unit

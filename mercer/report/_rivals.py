@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mercer.linear import LogisticRegression, Ridge
 from mercer.report._budget import LeftOutError, collected, some_rows
@@ -120,9 +121,18 @@ def boosted_trees(X: Any, y: Any, *, classes: bool, random_state: int = 0) -> An
     >>> boosted_trees(X, X[:, 0] > 37, classes=True).predict([[0.0], [99.0]])
     array([False,  True])
     """
-    few = np.size(X) < FEW_CELLS
-    with threadpool_limits(limits=1 if few else None, user_api="openmp"):  # waking costs more
+    with threads_for(np.size(X)):
         return _boosted(X, y, classes, random_state)
+
+
+def threads_for(cells: int) -> AbstractContextManager[Any]:
+    """Return a block in which trees take one thread for so few cells: waking others costs more."""
+    return _threads().limit(limits=1 if cells < FEW_CELLS else None, user_api="openmp")
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()  # it looks through all libraries, which takes milliseconds
 
 
 def _boosted(X: Any, y: Any, classes: bool, random_state: int) -> Any:
@@ -171,7 +181,8 @@ def usual_rivals(
         X, y, encode, words = _encoded(subject, train, own.seed, most_cells)
         columns = _plain(encode(rows.data))
         for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
-            found[rival] = _answers(Subject(model), columns, own)
+            with threads_for(_cells(columns)):
+                found[rival] = _answers(Subject(model), columns, own)
             words += told
         if seconds <= FEWEST_SECONDS:
             words.append("there was no time to compare with boosted trees")
@@ -181,7 +192,7 @@ def usual_rivals(
 
 
 def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
-    return replace(Answers.of(rival, X, own.y).drawn_like(own), positive=own.positive)
+    return Answers.of(rival, X, own.y).drawn_like(own)
 
 
 def _encoded(
@@ -253,6 +264,10 @@ def _width(table: Any) -> int:
     if sp.issparse(table):
         return int(-(-table.nnz // table.shape[0]))
     return int(table.shape[1]) if getattr(table, "ndim", 0) == 2 else 1
+
+
+def _cells(table: Any) -> int:
+    return int(table.nnz if sp.issparse(table) else np.size(table))
 
 
 def _is_table(X: Any) -> bool:

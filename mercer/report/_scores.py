@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.metrics import METRICS, RARE, shown
-from mercer.assess.rates import ratio
+from mercer.assess.rates import mean_defined, ratio
 from mercer.assess.regression import Residuals
 from mercer.report._subject import Answers, Evaluation
 from mercer.report.study import Estimate, Score
@@ -50,6 +51,11 @@ def score_cards(
         else:
             found.append(_score(key, estimate, own, rivals))
     return found, left_out
+
+
+def first_key(own: Answers) -> str:
+    """Return the score that leads the others."""
+    return next(k for k in _keys(own, None) if getattr(own.evaluation, k, None) is not None)
 
 
 def _keys(own: Answers, metric: str | None) -> tuple[str, ...]:
@@ -145,20 +151,21 @@ def _lead_of_draws(own: Any, rival: Any, key: str) -> Estimate | None:
     one, other = getattr(own, key), getattr(rival, key)
     if one is None or other is None:
         return None
-    return _estimate(one - other, own.draws(key) - rival.draws(key))
+    return _estimate(one - other, own.draws(key) - rival.draws(key), own.groups)
 
 
 def _lead_of_rows(own: Answers, rival: Answers, key: str) -> Estimate | None:
     n, ahead = len(own.y), _ahead(own, rival, key)
     alone = np.ones(n, np.intp)
     drawn = Resampling(own.strata, alone, own.n_draws, own.seed, clusters=own.groups)
-    return _estimate(float(ahead(np.ones((1, n)))[0]), drawn.values(ahead, np.ones(n)))
+    value, values = float(ahead(np.ones((1, n)))[0]), drawn.values(ahead, np.ones(n))
+    return _estimate(value, values, own.groups)
 
 
-def _estimate(value: float, drawn: np.ndarray) -> Estimate | None:
+def _estimate(value: float, drawn: np.ndarray, groups: np.ndarray | None) -> Estimate | None:
     if not np.isfinite(value) or np.isnan(drawn).all():
         return None
-    return _around(value, *map(float, percentiles(drawn, LEVEL)))
+    return _around(value, *map(float, percentiles(drawn, LEVEL, groups)))
 
 
 Measure = Callable[[np.ndarray], np.ndarray]
@@ -169,12 +176,19 @@ def _ahead(own: Answers, rival: Answers, key: str) -> Measure:
     """Return by how much the score of a model is above that of its rival."""
     if key in ("accuracy", "uar"):
         gain = rival.wrong.astype(float) - own.wrong
-        sizes = np.bincount(own.strata)
-        shares = np.full(len(sizes), len(gain)) if key == "accuracy" else sizes * len(sizes)
-        return lambda w: w @ (gain / shares[own.strata])
+        return mean_gain(gain, own.strata if key == "uar" else np.zeros_like(own.strata))
     measure = OF_POSITIVE.get(key) or partial(_error, key=key)
     one, other = measure(own), measure(rival)
     return lambda w: one(w) - other(w)
+
+
+def mean_gain(gain: np.ndarray, strata: np.ndarray) -> Measure:
+    """Return the mean over strata of the mean gain in each; groups bring any number of rows."""
+    n = len(gain)
+    places = (strata, np.arange(n + 1))
+    member = sp.csr_array((np.ones(n), *places), (n, strata.max() + 1))
+    gained = sp.csr_array((gain, *places), member.shape)
+    return lambda w: mean_defined(ratio(w @ gained, w @ member))
 
 
 def _called(answers: Answers) -> tuple[np.ndarray, np.ndarray]:

@@ -251,8 +251,9 @@ class Answers:
         return replace(self, y=y, prediction=prediction, scores=scores, groups=groups)
 
     def drawn_like(self, own: Answers) -> Answers:
-        """Return them to be judged by the draws of other answers to the same rows."""
-        return replace(self, n_draws=own.n_draws, seed=own.seed, groups=own.groups)
+        """Return them to be judged by the class and the draws of other answers to the same rows."""
+        like = replace(self, n_draws=own.n_draws, seed=own.seed, groups=own.groups)
+        return replace(like, positive=own.positive)
 
     @cached_property
     def evaluation(self) -> Evaluation:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._words import capital, count, listing
+from mercer.assess.evaluate import group_codes
+from mercer.assess.metrics import METRICS
 from mercer.report._budget import some_rows
+from mercer.report._cross import CrossFitted, Folds
 from mercer.report._rows import TableRows, rows_and_targets
-from mercer.report._scores import score_cards
+from mercer.report._scores import first_key, score_cards
 from mercer.report._subject import Answers, Subject
 from mercer.report.html import Markup, Section, card, page, table, tag
 from mercer.report.sections.scores import between, cards, signed, told
@@ -35,6 +38,8 @@ class Comparison:
     others: tuple[str, ...]
     scores: Sequence[Score]
     n_rows: int
+    n_groups: int | None = None  # of rows that were drawn together
+    n_folds: int = 0  # in which models were refitted; 0 where none of them has seen the rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +72,16 @@ class Comparison:
             yield words.format(listing(names, most=10))
 
 
-def compare(models: Mapping[str, Any], X: Any, y: Any, *, random_state: int = 0) -> Comparison:
+def compare(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    row_groups: Any = None,
+    folds: Folds | None = None,
+    positive: Any = None,
+    random_state: int = 0,
+) -> Comparison:
     """Judge fitted models by the same rows.
 
     Parameters
@@ -76,6 +90,13 @@ def compare(models: Mapping[str, Any], X: Any, y: Any, *, random_state: int = 0)
         Two or more classifiers of the same classes, or two or more regressors.
     X, y : rows and targets
         Rows that none of them has seen.
+    row_groups : array of shape (n,), default=None
+        Which rows belong together (patients, days): intervals draw them whole.
+    folds : sequence of (learn, test), default=None
+        For few rows: X and y are those that the models were fitted to, and each row is answered by
+        copies of the models that are fitted to ``learn`` of its fold.
+    positive : label, default=None
+        The class that precision, recall and F1 speak of; None is the second of two.
     random_state : int, default=0
         Decides the draws of the intervals.
 
@@ -98,12 +119,19 @@ def compare(models: Mapping[str, Any], X: Any, y: Any, *, random_state: int = 0)
     _check(subjects)
     first = next(iter(subjects.values()))
     rows, targets, _ = rows_and_targets(first, X, y, "y")
+    most = MOST_ROWS if folds is None else len(targets)
     rng = np.random.default_rng(random_state)
-    kept = some_rows(targets, MOST_ROWS, rng, classes=first.task == "classify")
-    answers = _answers(subjects, rows.take(kept), targets[kept], random_state)
-    order = sorted(answers, key=lambda name: -_quality(answers[name]))
+    kept = some_rows(targets, most, rng, classes=first.task == "classify")
+    together = group_codes(row_groups, len(rows), "row_groups")
+    together = None if together is None else together[kept]
+    answers = _answers(subjects, rows.take(kept), targets[kept], random_state, together, folds)
+    answers = {name: replace(found, positive=positive) for name, found in answers.items()}
+    key = first_key(answers[next(iter(answers))])
+    order = sorted(answers, key=lambda name: -_quality(answers[name], key))
     scores, _ = score_cards(answers[order[0]], {name: answers[name] for name in order[1:]})
-    return Comparison(order[0], tuple(order[1:]), scores, len(kept))
+    n_groups = None if together is None else len(np.unique(together))
+    n_folds = 0 if folds is None else len(folds)
+    return Comparison(order[0], tuple(order[1:]), scores, len(kept), n_groups, n_folds)
 
 
 def _check(subjects: Mapping[str, Subject]) -> None:
@@ -119,18 +147,30 @@ def _check(subjects: Mapping[str, Subject]) -> None:
 
 
 def _answers(
-    subjects: Mapping[str, Subject], rows: TableRows, y: np.ndarray, seed: int
+    subjects: Mapping[str, Subject],
+    rows: TableRows,
+    y: np.ndarray,
+    seed: int,
+    groups: np.ndarray | None,
+    folds: Folds | None,
 ) -> dict[str, Answers]:
     """Return the answers of all models, judged by the same draws of the rows."""
-    found = {name: Answers.of(subject, rows.data, y) for name, subject in subjects.items()}
-    drawn = next(iter(found.values())).drawn_with(int(seed))
+    found = {name: _of(subject, rows, y, folds) for name, subject in subjects.items()}
+    drawn = replace(next(iter(found.values())).drawn_with(int(seed)), groups=groups)
     return {name: answers.drawn_like(drawn) for name, answers in found.items()}
 
 
-def _quality(answers: Answers) -> float:
-    """Return the first score: the share that is right, or the negative squared error."""
-    wrong = answers.wrong.astype(np.float64)
-    return -float(np.mean(wrong**2 if answers.labels is None else wrong))
+def _of(subject: Subject, rows: TableRows, y: np.ndarray, folds: Folds | None) -> Answers:
+    if folds is None:
+        return Answers.of(subject, rows.data, y)
+    return CrossFitted(subject, rows, y, folds).answers
+
+
+def _quality(answers: Answers, key: str) -> float:
+    """Return a score as a number that is larger for better models."""
+    value = getattr(answers.evaluation, key)
+    known = value is not None and np.isfinite(value)
+    return (-value if METRICS[key].falling else value) if known else -np.inf
 
 
 # ---------------------------------------------------------------- the page
@@ -156,13 +196,21 @@ def comparison_page(
     )
 
 
+def _how(found: Comparison) -> str:
+    if not found.n_folds:
+        return ""
+    return f", each predicted by models fitted to the rows outside its fold ({found.n_folds} folds)"
+
+
 def _differences(found: Comparison) -> Markup:
     """Return a table for each score: every model, and how far it is from the best."""
+    what = "rows" if found.n_groups is None else f"{found.n_groups:,} groups of rows"
     words = (
-        f"All models were judged by the same {count(found.n_rows, 'row')}. The difference is that "
-        f"of the best model less this one, with the 95 % interval of rows drawn again for both at "
-        f"once: where it does not hold 0, the difference is more than chance. Each interval is of "
-        f"one difference only: among many models one may be ahead by luck."
+        f"All models were judged by the same {count(found.n_rows, 'row')}{_how(found)}. The "
+        f"difference is that "
+        f"of the best model less this one, with the 95 % interval of {what} drawn again for both "
+        f"at once: where it does not hold 0, the difference is more than chance. Each interval is "
+        f"of one difference only: among many models one may be ahead by luck."
     )
     return tag("div", tag("p", words, class_="words"), [_table(found, s) for s in found.scores],
                class_="stack")  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer._limits import Limits
 from mercer._words import count
+from mercer.assess.evaluate import group_codes
 from mercer.checks import Finding
 from mercer.report._budget import LeftOutError, affordable_rows
 from mercer.report._cases import case_tables, fitted_rows, support_table
@@ -153,7 +154,7 @@ def examine(
     start, seconds = time.monotonic(), _seconds(time_limit)
     limits, subject = Limits.of(time_limit=seconds), Subject.of(model, search)
     rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
-    taught, together = _training(subject, train), _groups(row_groups, len(rows))
+    taught, together = _training(subject, train), group_codes(row_groups, len(rows), "row_groups")
     crossed = None if folds is None else CrossFitted(subject, rows, targets, folds)
     if crossed is None:
         budget = SHARES["predictions"] * seconds
@@ -195,17 +196,6 @@ def _seconds(time_limit: Any) -> float:
     if not number or isinstance(time_limit, bool) or not time_limit > 0:
         raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {time_limit!r}")
     return float(time_limit)
-
-
-def _groups(groups: Any, n: int) -> np.ndarray | None:
-    """Return the groups of the rows as numbers, if there are any."""
-    if groups is None:
-        return None
-    if len(groups) != n:
-        raise ValueError(
-            f"row_groups must have an entry for each of the {n} rows; got {len(groups)}"
-        )
-    return np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
 
 
 def _training(subject: Subject, train: Any) -> Training | None:
@@ -331,8 +321,8 @@ def _what_was_done(work: _Work, words: Sequence[str]) -> dict[str, list[str]]:
     """Return sentences about the model, the columns and the test; those of the caller first."""
     evaluation = work.answers.evaluation
     drawn = (
-        f"intervals hold 95 % of the scores of {evaluation.n_bootstrap:,} samples of these rows, "
-        f"drawn with replacement"
+        f"95 % intervals are of the scores of {evaluation.n_bootstrap:,} samples of "
+        f"{evaluation.drawn_from}, drawn with replacement"
     )
     judged = f"it was judged by {count(evaluation.n_rows, 'row')}"
     found = {

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from mercer.assess import evaluate
-from mercer.assess.bootstrap import Resampling, percentiles
+from mercer.assess.bootstrap import Resampling, percentiles, tail
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, 120)
@@ -121,3 +121,58 @@ def test_an_unknown_name_is_answered_with_those_there_are():
     with pytest.raises(ValueError, match="n_bootstrap is 0"):
         evaluate(Y, P, n_bootstrap=0).interval("accuracy")
     assert "…" not in str(evaluate(Y, P, n_bootstrap=0))
+
+
+# ---------------------------------------------------------------- rows that belong together
+def in_groups(n_groups, size=10, seed=0):
+    """Return labels, predictions and groups: some groups are easy, others are not."""
+    rng = np.random.default_rng(seed)
+    right = rng.random((n_groups, size)) < rng.beta(2.0, 1.0, n_groups)[:, None]
+    y = rng.integers(2, size=right.size)
+    return y, np.where(right.ravel(), y, 1 - y), np.repeat(np.arange(n_groups), size)
+
+
+@pytest.mark.parametrize("n_groups", [8, 15, 60])
+def test_the_interval_of_a_mean_over_groups_is_that_of_student(n_groups):
+    """Groups of one size: the accuracy is the mean of as many numbers as there are groups."""
+    y, prediction, groups = in_groups(n_groups)
+    found = evaluate(y, prediction, groups=groups, n_bootstrap=4000)
+    means = (y == prediction).reshape(n_groups, -1).mean(axis=1)
+    half = stats.t.ppf(0.975, n_groups - 1) * means.std(ddof=1) / n_groups**0.5
+    low, high = found.interval("accuracy")
+    assert high - low == pytest.approx(2 * half, rel=0.12)
+    assert high - low > 1.2 * np.ptp(evaluate(y, prediction).interval("accuracy"))
+
+
+@pytest.mark.parametrize("n_groups", [2, 5, 30])
+def test_few_groups_leave_less_beyond_the_ends(n_groups):
+    groups = np.repeat(np.arange(n_groups), 3)
+    widened = (n_groups / (n_groups - 1)) ** 0.5 * stats.t.ppf(0.025, n_groups - 1)
+    assert tail(0.95, groups) == pytest.approx(stats.norm.cdf(widened))
+    assert tail(0.95) == pytest.approx(0.025)
+
+
+def test_numbers_and_areas_are_drawn_by_groups():
+    y, prediction, groups = in_groups(12)
+    scores = prediction + np.linspace(0.0, 0.5, len(y))
+    target = y + 0.5 * groups
+    for rows, whole, name in (
+        (evaluate(y, prediction, scores), evaluate(y, prediction, scores, groups=groups), "auc"),
+        (evaluate(target, prediction), evaluate(target, prediction, groups=groups), "rmse"),
+    ):
+        assert getattr(whole, name) == getattr(rows, name)
+        assert np.ptp(whole.interval(name)) > 1.2 * np.ptp(rows.interval(name))
+
+
+def test_groups_have_an_entry_for_each_row():
+    with pytest.raises(ValueError, match="groups must have an entry for each of the 120 rows; got"):
+        evaluate(Y, P, groups=[1, 2])
+
+
+def test_an_interval_holds_its_figure():
+    """R² of the mean is 0, and below it in every sample, which has a mean of its own."""
+    y = np.linspace(0.0, 1.0, 40)
+    found = evaluate(y, np.full(40, y.mean()))
+    low, high = found.interval("r2")
+    assert np.quantile(found.draws("r2"), 0.975) < -1e-6
+    assert low < 0.0 <= found.r2 <= high

@@ -107,6 +107,60 @@ def test_groups_are_suspected_and_kept_together(mercer, tmp_path):
     assert mercer("predict", "t.mercer", "new.csv").code == 0
 
 
+def test_saved_models_are_judged_by_the_groups_of_their_fit(mercer, tmp_path):
+    X, y = patients()
+    frame = X.with_columns(y=y)
+    frame.write_csv(tmp_path / "t.csv")
+    words = ("-t", "y", "--group", "patient", *QUICK, "--no-report", "-q")
+    assert mercer("fit", "t.csv", *words).code == 0
+    assert "intervals are of 60 groups by 'patient'" in mercer("evaluate", "t.mercer", "t.csv").err
+    frame.drop("patient").write_csv(tmp_path / "unnamed.csv")
+    unnamed = mercer("evaluate", "t.mercer", "unnamed.csv").err
+    assert "there is no column 'patient': intervals take rows for independent" in unnamed
+    pl.concat([frame.drop("patient")] * 4).write_csv(tmp_path / "copied.csv")
+    assert "intervals are of 300 different rows" in mercer("evaluate", "t.mercer", "copied.csv").err
+    asked = mercer("evaluate", "t.mercer", "t.csv", "--group", "height").err
+    assert "intervals are of 60 groups by 'height'" in asked
+
+
+def test_models_are_compared_by_groups(mercer, tmp_path):
+    X, y = patients(n=150)
+    X.with_columns(y=y).write_csv(tmp_path / "t.csv")
+    words = ("compare", "t.csv", "-t", "y", "--models", "bayes,knn", "--effort", "quick", "--json")
+    loose, whole = (json.loads(mercer(*words, *more).out) for more in ((), ("--group", "patient")))
+    ends = [found["models"]["bayes"]["accuracy"] for found in (loose, whole)]
+    assert ends[1]["high"] - ends[1]["low"] > 1.2 * (ends[0]["high"] - ends[0]["low"])
+    page = (tmp_path / "t.compare.html").read_text(encoding="utf-8")
+    assert "30 groups of rows drawn again" in page
+
+
+def test_groups_in_both_files_are_told(mercer, tmp_path):
+    X, y = patients()
+    frame = X.with_columns(y=y)
+    frame[:200].write_csv(tmp_path / "t.csv")
+    frame[200:].write_csv(tmp_path / "test.csv")
+    words = ("fit", "t.csv", "-t", "y", "--test", "test.csv", *QUICK, "--group", "patient")
+    found = json.loads(mercer(*words, "--json").out)["findings"]
+    assert (found[0]["kind"], found[0]["severity"]) == ("group", "leak")
+    assert "have a 'patient' that was learned from" in found[0]["sentence"]
+    assert "% of the held-out rows have a 'patient'" in mercer(*words, "--strict").err
+
+
+def test_few_held_out_groups_are_cross_validated():
+    X, y = patients(n=12, visits=25)
+    problem = with_order(problem_of(X, y), by(group="patient"))
+    parts = parted(problem, None, by(group="patient"))
+    assert sorted(row for _, test in parts.folds for row in test) == list(range(300))
+    assert "held-out groups say little about new groups (fewer than 8)" in str(parts.findings)
+
+
+def test_rows_that_are_all_the_same_are_refused_in_words(mercer, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f",,{i % 3}\n" for i in range(30)))
+    ended = mercer("fit", "t.csv", "-t", "y", *QUICK)
+    assert ended.code == 3
+    assert "all 30 rows are the same but for 'y'" in ended.err
+
+
 def test_a_walk_is_judged_by_its_end(mercer, tmp_path):
     X, y = walk()
     X.with_columns(price=y).write_csv(tmp_path / "t.csv")

@@ -6,10 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import KFold, cross_val_predict
 
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
+from mercer.meta import ThresholdClassifier  # noqa: E402
 from mercer.report import compare, comparison_page  # noqa: E402
 
 
@@ -142,3 +145,53 @@ def test_the_table_is_read_as_told(mercer, tmp_path):
     assert mercer(*saved, *told).err.startswith("mercer: --kind is for --models")
     wrong = mercer("compare", "a.csv", *words, "--decimal", "x")
     assert (wrong.code, "--decimal" in wrong.err) == (2, True)
+
+
+def test_few_rows_compare_models_by_folds(mercer, tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 60))
+    pl.DataFrame({"a": a, "b": b, "y": 3 * a + b}).write_csv(tmp_path / "t.csv")
+    ended = mercer("compare", "t.csv", "-t", "y", "--models", "knn,linear", "--effort", "quick")
+    assert ended.code == 0, ended.err
+    assert "scores are cross-validated over all rows (10 folds)" in ended.out
+    assert "'linear' has the best R²" in ended.out
+    page = (tmp_path / "t.compare.html").read_text(encoding="utf-8")
+    assert "fitted to the rows outside its fold (10 folds)" in page
+
+
+def test_folds_answer_each_row_by_models_that_have_not_seen_it(halves):
+    (X, y), _ = halves
+    models = {"near": library.KNN(1).fit(X, y), "line": library.LogisticRegression().fit(X, y)}
+    folds = list(KFold(5).split(X))
+    found = compare(models, X, y, folds=folds)
+    for name, model in models.items():
+        accuracy = np.mean(cross_val_predict(model, X, y, cv=folds) == y)
+        assert found.estimate(found.scores[0], name).value == pytest.approx(accuracy)
+
+
+def test_the_best_model_is_the_best_by_the_score_that_is_named():
+    """Of a rare class the average precision leads: who never calls a row rare is no better."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 2))
+    y = (X[:, 0] + 0.8 * rng.normal(size=800) > 2.2).astype(int)
+    ranks = ThresholdClassifier(library.LogisticRegression(), threshold=0.01).fit(X, y)
+    blind = library.LogisticRegression(lam=1e6).fit(X[:, ::-1], y)
+    found = compare({"blind": blind, "ranks": ranks}, X, y)
+    assert found.scores[0].name == "average precision"
+    assert np.mean(ranks.predict(X) == y) < np.mean(blind.predict(X) == y)
+    assert found.best == "ranks"
+    assert found.scores[0].leads["blind"].value > 0
+
+
+def test_saved_models_are_compared_by_the_class_of_their_fit(mercer, tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=200)
+    label = np.where(a + rng.normal(size=200) > 0.8, "a", "b")
+    pl.DataFrame({"a": a, "y": label}).write_csv(tmp_path / "t.csv")
+    for name in ("bayes", "knn"):
+        words = ("--model", name, "--save", f"{name}.mercer", "-q", "--no-report")
+        assert mercer("fit", "t.csv", "-t", "y", *words).code == 0
+    found = json.loads(mercer("compare", "t.csv", "bayes.mercer", "knn.mercer", "--json").out)
+    said = library.load("bayes.mercer").predict(pl.read_csv("t.csv"))
+    f1 = f1_score(label, said, pos_label="a")
+    assert found["models"]["bayes"]["F1"]["value"] == pytest.approx(f1)

@@ -11,7 +11,7 @@ pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
 from mercer.cli import routes  # noqa: E402
-from mercer.cli.by_kind import sums  # noqa: E402
+from mercer.cli.by_kind import SUITING, sums  # noqa: E402
 from mercer.kernels import RBF  # noqa: E402
 
 QUICK = ("--effort", "quick", "--no-report")
@@ -88,6 +88,17 @@ def test_a_column_of_lists_is_one_of_series(mercer, tmp_path, file):
     ended = mercer("predict", "m.mercer", file, "--out", "p.csv")
     assert ended.code == 0, ended.err
     assert len(pl.read_csv("p.csv")) == len(table)
+
+
+def test_time_warping_is_compared_too_and_what_it_is_not_is_said(mercer, tmp_path):
+    series = [np.array(one)[:, None] for one in curves()["curve"].to_list()]
+    kernels = list(SUITING["series"](np.array([*series, None], dtype=object)[:-1]))
+    kinds = [kernel.definiteness for kernel in kernels]
+    assert kinds == ["psd"] * 8 + ["indefinite"] * 8
+    curves().write_parquet(tmp_path / "t.parquet")
+    ended = mercer("fit", "t.parquet", "-t", "label", *QUICK, "--kernel", "dtw.on(curve)")
+    assert ended.code == 0, ended.err
+    assert "the kernel is not positive semidefinite" in ended.err
 
 
 def test_a_column_of_strings_is_compared_by_its_pieces(mercer, tmp_path):

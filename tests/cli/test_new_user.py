@@ -66,6 +66,27 @@ def test_names_are_shown_as_they_are(mercer, tmp_path):
 
 
 # ---------------------------------------------------------------- --test FILE and evaluate
+def test_classes_that_a_model_cannot_know_are_refused(mercer, tmp_path):
+    """3 and 4 are no truth values, though a computer takes them for such."""
+    rows = [f"{i},{'true' if i % 3 else 'false'}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,y", *rows]))
+    assert mercer("fit", "t.csv", "-t", "y", "--model", "bayes", "-q", "--no-report").code == 0
+    (tmp_path / "other.csv").write_text("\n".join(["a,y", *(f"{i},{3 + i % 2}" for i in range(9))]))
+    ended = mercer("evaluate", "t.mercer", "other.csv")
+    assert ended.code == 3
+    assert "the class '3' is none of the model's: it knows 'False' and 'True'" in ended.err
+    (tmp_path / "digits.csv").write_text("\n".join(["a,y", *(f"{i},{i % 2}" for i in range(9))]))
+    assert mercer("evaluate", "t.mercer", "digits.csv").code == 0
+
+
+def test_too_few_rows_to_learn_from_are_refused_in_words(mercer, tmp_path):
+    rows = [f"{i},{'uv'[i % 3 == 0]}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,y", *rows]))
+    ended = mercer("fit", "t.csv", "-t", "y", "--test-size", "0.9")
+    assert ended.code == 3
+    assert "4 rows to learn from are too few: two classes need 2 rows each" in ended.err
+
+
 def test_a_test_file_may_have_its_own_columns_and_one_class(mercer, table, mixed, tmp_path):
     high = mixed.filter(pl.col("risk") == "high").with_columns(extra=pl.lit(1))
     high.select(reversed(high.columns)).write_csv(tmp_path / "high.csv")

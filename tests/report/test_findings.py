@@ -138,6 +138,17 @@ def test_rivals_are_refitted_too():
         assert rival.value < 0.2
 
 
+def test_rivals_of_folds_are_judged_by_the_class_of_the_model():
+    """The first of two labels is the positive one: who always says the other finds none of it."""
+    X, y = rows("classify")
+    y = np.where(np.arange(40) % 4 == 0, "a", "b")
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    given = {"train": (X, y), "folds": folds, "positive": "a", "metric": "f1"}
+    study = examine(LogisticRegression().fit(X, y), X, y, **given, only_scores=True)
+    by_name = {score.name: score.rivals for score in study.scores}
+    assert by_name["F1"]["always 'b'"].value == 0.0
+
+
 def test_folds_that_miss_rows_are_refused():
     X, y = rows("regress")
     with pytest.raises(ValueError, match="hold out each row of X once"):

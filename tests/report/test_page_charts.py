@@ -330,6 +330,12 @@ def test_the_lead_on_the_same_rows_decides_where_it_is_known():
     assert comparison(unsure).startswith("not distinguishable")
 
 
+def test_no_order_is_claimed_of_figures_that_read_the_same():
+    close = scored((0.90001, 0.84, 0.92), (0.9, 0.84, 0.92))
+    sure = replace(close, leads={"linear model": Estimate(1e-5, 1e-6, 2e-5)})
+    assert comparison(sure) == "not distinguishable from the linear model"
+
+
 def test_scores_at_one_point_have_an_axis_to_the_next():
     perfect = Estimate(1.0, 1.0, 1.0)
     axis = axis_around(perfect, [perfect, Estimate(0.5, 0.5, 0.5)])
@@ -344,6 +350,13 @@ def test_only_all_and_nothing_are_written_as_such(share, digits):
     assert (told == "0 %") == (share == 0.0)
     number = float(told.strip("<>% "))
     assert abs(number - 100 * share) <= 10.0**-digits * 1.0001
+
+
+def test_shares_at_one_point_have_an_axis_of_shares():
+    nothing = Estimate(0.0, 0.0, 0.0)
+    axis = axis_around(nothing, [nothing, nothing], share=True)
+    assert -0.2 < axis.low <= 0.0
+    assert 1.0 <= axis.high < 1.2
 
 
 def test_few_sentences_are_shown_and_the_others_folded():

@@ -10,7 +10,7 @@ from sklearn import metrics
 
 from mercer import SVC, Ridge
 from mercer.report import examine
-from mercer.report._scores import FEWEST_DECISIVE, lead
+from mercer.report._scores import FEWEST_DECISIVE, lead, mean_gain
 from mercer.report._subject import Answers
 
 SEEDS = st.integers(0, 2**31)
@@ -161,3 +161,15 @@ def test_groups_of_another_length_are_refused():
     X, y = np.arange(12.0).reshape(-1, 1), np.arange(12.0)
     with pytest.raises(ValueError, match="row_groups must have an entry for each of the 12 rows"):
         examine(Ridge().fit(X, y), X, y, row_groups=[1, 2])
+
+
+def test_gains_of_groups_are_means_of_the_rows_that_were_drawn():
+    """Groups of unequal size bring more rows or fewer, of some classes none: a slow twin."""
+    rng = np.random.default_rng(0)
+    strata, groups = np.repeat([0, 1, 2], [20, 10, 4]), rng.integers(9, size=34)
+    gain = rng.integers(-1, 2, size=34).astype(float)
+    weights = np.stack([np.bincount(rng.integers(9, size=9), minlength=9)[groups] for _ in "abcd"])
+    found = mean_gain(gain, strata)(weights)
+    for w, value in zip(weights, found, strict=True):
+        means = [np.average(gain[c], weights=w[c]) for k in range(3) if w[c := strata == k].any()]
+        assert value == pytest.approx(np.mean(means))

@@ -21,14 +21,19 @@ def axis_over(estimates: Sequence[Estimate], *also: float) -> Linear:
     return Linear.over(np.array(ends, dtype=float), np.array(also, dtype=float), pad=0.08, count=3)
 
 
-def axis_around(first: Estimate, others: Sequence[Estimate]) -> Linear:
-    """Return an axis that holds the first estimate and those near enough to compare with."""
+def axis_around(first: Estimate, others: Sequence[Estimate], *, share: bool = False) -> Linear:
+    """Return an axis that holds the first estimate and those near enough to compare with.
+
+    Where all are at one point there is nothing to be near to; a share then has all of 0 to 1.
+    """
     widths = [e.high - e.low for e in (first, *others) if np.isfinite(e.high - e.low)]
     reach = REACH * max(widths, default=0.0)
     far = {id(e): np.nan_to_num(abs(e.value - first.value), nan=np.inf) for e in others}
     near = [e for e in others if far[id(e)] <= reach]
     if not any(far[id(e)] for e in near) and not any(widths):  # all at one point: no axis
         near = sorted((e for e in others if far[id(e)]), key=lambda e: far[id(e)])[:1]
+        if share and not near:
+            return axis_over([first], 0.0, 1.0)
     return axis_over([first, *(near or sorted(others, key=lambda e: far[id(e)])[:1])])
 
 

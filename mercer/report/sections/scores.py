@@ -94,7 +94,8 @@ def comparison(score: Score) -> str:
     """Say how the model stands against its strongest rival; nothing if there is none.
 
     The order of the two is claimed only where the interval of their difference on the same rows
-    does not hold 0, or where nothing is known of it and their own intervals are apart.
+    does not hold 0, or where nothing is known of it and their own intervals are apart; and where a
+    reader sees two figures.
     """
     rivals = {name: e for name, e in score.rivals.items() if np.isfinite(e.value)}
     if not rivals or not np.isfinite(score.model.value):
@@ -102,7 +103,8 @@ def comparison(score: Score) -> str:
     sign = 1.0 if score.higher_is_better else -1.0
     name = max(rivals, key=lambda rival: sign * rivals[rival].value)
     gap = sign * (score.model.value - rivals[name].value)
-    if not _apart(score, name):
+    same = told(score, score.model.value) == told(score, rivals[name].value)
+    if same or not _apart(score, name):
         return f"not distinguishable from {named(name)}"
     return f"{'better' if gap > 0 else 'worse'} than {named(name)} by {_gap(score, abs(gap))}"
 
@@ -147,10 +149,11 @@ def _card(score: Score, own: str, praise: bool) -> Markup:
 
 def _contest(score: Score, own: str) -> Markup:
     """Return all estimates on one axis, as a list that reads without the picture."""
-    axis = axis_around(score.model, list(score.rivals.values()))
+    share = score.unit == "share"
+    axis = axis_around(score.model, list(score.rivals.values()), share=share)
     rows = [_row(score, axis, own, score.model, "model")]
     rows += [_row(score, axis, name, e, "rival") for name, e in score.rivals.items()]
-    return _lines(rows, axis_strip(axis, score.unit == "share"), "contest")
+    return _lines(rows, axis_strip(axis, share), "contest")
 
 
 def _row(score: Score, axis: Linear, name: str, e: Estimate, class_: str) -> Markup:
