@@ -9,61 +9,41 @@ the caller makes sure of (`_series.chunks_suffice`).
 
 from __future__ import annotations
 
-from math import frexp
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import types
 
 from mercer._compiled import compiled, compiled_part, instruction
-from mercer.kernels._series_loops import LANES, LN2, NEGLIGIBLE, NOTHING, Wide
+from mercer.kernels._series_loops import FARTHEST, LANES, LN2, NEGLIGIBLE, NOTHING, Wide
 
 CHUNK = 16  # columns that share a power of two
-NARROW = 0.5  # up to which a few terms give exp to 5e-14
-HALVINGS = 8  # at most, so that γ‖x − y‖² ≤ 128
-SCALE, LARGEST = range(2)  # of a chunk: the power of its numbers, and that of the largest of them
-LEFT, LEFT_POWER, CORNER, CORNER_POWER = range(4)  # what a chunk needs of the one before
+KEPT = 2.0**64  # by which the numbers of a chunk may grow or shrink before they are scaled again
+NARROW = 0.75  # up to which γ‖x − y‖² needs no halving
+SCALE, TOTAL = range(2)  # of a chunk: the power of two of its numbers, and their sum
+LEFT, CORNER, BEFORE = range(3)  # what a chunk needs of the one before: two numbers, their power
+FUSED = ("contract",)  # a product and a sum may be one instruction
 
-
-@compiled_part(error_model="numpy")
-def _factors(gamma):
-    """Return the factors of d in `_nearness` for each number of halvings."""
-    found = np.empty((HALVINGS + 1, 5))
-    for k in range(HALVINGS + 1):
-        g = gamma * 0.5**k
-        found[k, 0], found[k, 1] = g**4 / 1008.0, g**2 / 9.0
-        found[k, 2], found[k, 3], found[k, 4] = g**5 / 30240.0, g**3 / 72.0, 0.5 * g
-    return found
+# tanh(t/2) is odd/even to 2e-15 for t ≤ NARROW, where odd = ((s + ODD[0]) s + ODD[1]) d and
+# even = (s + EVEN[0]) s + EVEN[1] of d = UNIT · t and s = d²: factors of 1 lead, so that there
+# are sums in place of products, which a processor does beside these. By Remez' exchange.
+UNIT = 0.03325585345943195
+EVEN = 0.12404236419374629, 0.0012348355167602328
+ODD = 0.4660481447641867, 0.018565686763482256
 
 
 @compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
-def _nearness(values, weights, factors, halvings, weighted):
-    """Turn squared distances d into w/(2 exp(γd) − w), in place; γd ≤ NARROW · 2^halvings.
+def _nearness(values, weights, halvings):
+    """Turn d = UNIT · t into w/(2 exp(t) − w), in place; t ≤ NARROW · 2^halvings.
 
-    exp(t) is (even + odd)/(even − odd), a Padé approximation: there is one division in all.
+    exp(t) is (even + odd)/(even − odd).
     """
-    e2, e1 = factors[halvings, 0], factors[halvings, 1]
-    o2, o1, o0 = factors[halvings, 2], factors[halvings, 3], factors[halvings, 4]
-    if halvings == 0 and not weighted:
-        for k in range(len(values)):
-            d = values[k]
-            s = d * d
-            even, odd = (s * e2 + e1) * s + 1.0, ((s * o2 + o1) * s + o0) * d
-            values[k] = (even - odd) / (even + 3.0 * odd)
-        return
-    if halvings == 1 and not weighted:
-        for k in range(len(values)):
-            d = values[k]
-            s = d * d
-            even, odd = (s * e2 + e1) * s + 1.0, ((s * o2 + o1) * s + o0) * d
-            p, q = even + odd, even - odd
-            q *= q
-            values[k] = q / (2.0 * p * p - q)
-        return
+    half = 0.5**halvings
     for k in range(len(values)):
-        d = values[k]
+        d = values[k] * half
         s = d * d
-        even, odd = (s * e2 + e1) * s + 1.0, ((s * o2 + o1) * s + o0) * d
+        even, odd = (s + EVEN[0]) * s + EVEN[1], ((s + ODD[0]) * s + ODD[1]) * d
         values[k] = (even + odd) / (even - odd)
     for _ in range(halvings):
         for k in range(len(values)):
@@ -110,14 +90,13 @@ def _add_squares(
 
 
 @compiled_part(error_model="numpy", inline="always")
-def _halvings(x, i, low, high, b, chunk, gamma):
-    """Return how often γ‖x_i − y‖² of all y of a chunk must be halved to be narrow."""
+def _halvings(x, i, low, high, b, chunk):
+    """Return how often t of x_i and all y of a chunk must be halved to be narrow."""
     most = 0.0
     for c in range(x.shape[1]):
         most += max(x[i, c] - low[b, chunk, c], high[b, chunk, c] - x[i, c]) ** 2
-    most *= gamma
     halvings = 0
-    while most > NARROW:
+    while most > NARROW * UNIT:
         most *= 0.5
         halvings += 1
     return halvings
@@ -128,19 +107,21 @@ def _align_chunk_slowly(
 ) -> None:
     """Do what `_align_chunk` does, by NumPy."""
     cells = table.reshape(-1, CHUNK, LANES)[c]
-    power, before = powers.reshape(-1, 2, LANES)[c], carry.reshape(4, LANES)
-    top = np.maximum(np.maximum(power[LARGEST], before[LEFT_POWER]), before[CORNER_POWER])
-    shift = lambda p: np.maximum(p - top, NEGLIGIBLE).astype(int)  # noqa: E731
-    left = np.ldexp(before[LEFT], shift(before[LEFT_POWER]))
-    corner = np.ldexp(before[CORNER], shift(before[CORNER_POWER]))
-    up = np.ldexp(cells, shift(power[SCALE]))
+    power, before = powers.reshape(-1, 2, LANES)[c], carry.reshape(3, LANES)
+    shift = np.maximum(before[BEFORE] - power[SCALE], NEGLIGIBLE).astype(int)
+    left, corner = np.ldexp(before[:2], np.minimum(shift, int(FARTHEST)))
+    largest = np.maximum(np.maximum(left, corner), power[TOTAL])
+    if ((largest > KEPT) | (power[TOTAL] < 1.0 / KEPT) | (shift > FARTHEST)).any():
+        own, other = np.frexp(power[TOTAL])[1], np.frexp(before[:2].max(axis=0))[1]
+        top = np.maximum(power[SCALE] + own, before[BEFORE] + other)
+        shifts = (np.maximum(p - top, NEGLIGIBLE).astype(int) for p in (before[2], power[SCALE]))
+        (left, corner), cells[:] = map(np.ldexp, (before[:2], cells), shifts)
+        power[SCALE] = top
     for k in range(CHUNK):
-        left = (up[k] + corner + left) * near.reshape(CHUNK, LANES)[k]
-        corner, cells[k] = up[k], left
-    power[SCALE], power[LARGEST] = top, top + np.frexp(cells.max(axis=0))[1] - 1
-    for slot, value in ((LEFT, left), (CORNER, corner)):
-        before[slot], exponent = np.frexp(value)
-        before[slot + 1] = top + exponent
+        up = cells[k].copy()
+        left = (up + corner + left) * near.reshape(CHUNK, LANES)[k]
+        corner, cells[k] = up, left
+    power[TOTAL], before[:] = cells.sum(axis=0), (left, corner, power[SCALE])
 
 
 @instruction(_align_chunk_slowly)
@@ -152,52 +133,133 @@ def _align_chunk(typingctx: Any, table: Any, powers: Any, carry: Any, near: Any,
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = [context.make_array(kind) for kind in signature.args[:4]]
-        cells, powers, carry, near = (
-            Wide(builder, make(context, builder, value).data)
-            for make, value in zip(arrays, args[:4], strict=True)
-        )
-        zero, first = cells.integer(0), builder.mul(args[4], cells.integer(CHUNK * LANES))
-        place = builder.mul(args[4], cells.integer(2 * LANES))
-        before = [carry.load(zero, slot) for slot in range(4)]
-        top = cells.larger(powers.load(place, LARGEST), before[LEFT_POWER])
-        top = cells.larger(top, before[CORNER_POWER])
-        one = cells.constant(1.0)
-        scale = cells.scaled(one, powers.load(place, SCALE), top)
-        left = cells.scaled(before[LEFT], before[LEFT_POWER], top)
-        corner = cells.scaled(before[CORNER], before[CORNER_POWER], top)
-        largest = cells.constant(0.0)
-        fused = ("contract",)
-        for k in range(CHUNK):
-            similarity = near.load(zero, k)
-            up = builder.fmul(cells.load(first, k), scale)
-            above = builder.fmul(builder.fadd(up, corner), similarity)
-            product = builder.fmul(left, similarity, flags=fused)
-            left = builder.fadd(product, above, flags=fused)
-            cells.store(first, k, left)
-            largest, corner = cells.larger(left, largest), up
-        powers.store(place, SCALE, top)
-        powers.store(place, LARGEST, builder.fadd(top, cells.exponent(largest)))
-        for slot, value in ((LEFT, left), (CORNER, corner)):
-            shift = cells.exponent(value)
-            back = cells.power_of_two(builder.fsub(cells.constant(0.0), shift))
-            carry.store(zero, slot, builder.fmul(value, back))
-            carry.store(zero, slot + 1, builder.fadd(top, shift))
+        cells, powers, carry, near = _wide_arrays(context, builder, signature, args, range(4))
+        similarity = lambda k: near.load(near.integer(0), k)  # noqa: E731
+        _write_chunk(builder, cells, powers, carry, args[4], similarity)
         return context.get_dummy_value()
 
     return types.void(table, powers, carry, near, types.int64), generate
 
 
+def _align_near_slowly(
+    table: np.ndarray,
+    powers: np.ndarray,
+    carry: np.ndarray,
+    near: np.ndarray,
+    c: int,
+    x: float,
+    Y: np.ndarray,
+    start: int,
+    stride: int,
+) -> None:
+    """Do what `_align_near` does, by NumPy."""
+    d = near.copy()
+    _add_squares_slowly(x, Y, start, stride, 1.0, d)
+    s = d * d
+    even, odd = (s + EVEN[0]) * s + EVEN[1], ((s + ODD[0]) * s + ODD[1]) * d
+    local = (even - odd) / (even + 3.0 * odd)
+    _align_chunk_slowly(table, powers, carry, local, c)
+
+
+@instruction(_align_near_slowly)
+def _align_near(
+    typingctx: Any,
+    table: Any,
+    powers: Any,
+    carry: Any,
+    near: Any,
+    c: Any,
+    x: Any,
+    Y: Any,
+    start: Any,
+    stride: Any,
+) -> Any:
+    """Do what the last `_add_squares`, `_nearness` and `_align_chunk` do, if t ≤ NARROW.
+
+    Nothing goes through memory: a cell is a division, eight products and six sums.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        arrays = _wide_arrays(context, builder, signature, args, (0, 1, 2, 3, 6))
+        cells, powers, carry, near, others = arrays
+        value, three = cells.spread(args[5]), cells.constant(3.0)
+        e1, e0, o1, o0 = map(cells.constant, EVEN + ODD)
+        times = lambda a, b: builder.fmul(a, b, flags=FUSED)  # noqa: E731
+        plus = lambda a, b: builder.fadd(a, b, flags=FUSED)  # noqa: E731
+
+        def similarity(k: int) -> Any:
+            step = builder.add(args[7], builder.mul(args[8], cells.integer(k)))
+            apart = builder.fsub(value, others.load(step, 0))
+            d = plus(times(apart, apart), near.load(near.integer(0), k))
+            s = times(d, d)
+            even = plus(times(plus(s, e1), s), e0)
+            odd = times(plus(times(plus(s, o1), s), o0), d)
+            return builder.fdiv(builder.fsub(even, odd), plus(times(odd, three), even))
+
+        _write_chunk(builder, cells, powers, carry, args[4], similarity)
+        return context.get_dummy_value()
+
+    numbers = (types.float64, Y, types.int64, types.int64)
+    return types.void(table, powers, carry, near, types.int64, *numbers), generate
+
+
+def _wide_arrays(context: Any, builder: Any, signature: Any, args: Any, places: Any) -> list[Wide]:
+    """Return the arguments that are arrays, read by vectors."""
+    return [
+        Wide(builder, context.make_array(signature.args[k])(context, builder, args[k]).data)
+        for k in places
+    ]
+
+
+def _write_chunk(
+    builder: Any, cells: Wide, powers: Wide, carry: Wide, c: Any, similarity: Callable[[int], Any]
+) -> None:
+    """Write the instructions of `_align_chunk`, for any way to find the similarity of a column."""
+    zero, first = cells.integer(0), builder.mul(c, cells.integer(CHUNK * LANES))
+    place = builder.mul(c, cells.integer(2 * LANES))
+    scale, total = powers.load(place, SCALE), powers.load(place, TOTAL)
+    left, corner, power = (carry.load(zero, slot) for slot in range(3))
+    fits = cells.scaled(left, power, scale), cells.scaled(corner, power, scale), scale
+    largest = cells.larger(cells.larger(fits[0], fits[1]), total)
+    beyond = (
+        (largest, cells.constant(KEPT)),
+        (cells.constant(1.0 / KEPT), total),
+        (builder.fsub(power, scale), cells.constant(FARTHEST)),
+    )
+    as_it_is = builder.block
+    with builder.if_then(cells.any_larger(beyond), likely=False):
+        own = builder.fadd(scale, cells.exponent(total))
+        other = builder.fadd(power, cells.exponent(cells.larger(left, corner)))
+        top = cells.larger(own, other)
+        factor = cells.scaled(cells.constant(1.0), scale, top)
+        for k in range(CHUNK):
+            cells.store(first, k, builder.fmul(cells.load(first, k), factor))
+        scaled = cells.scaled(left, power, top), cells.scaled(corner, power, top), top
+        changed = builder.block
+    left, corner, scale = (
+        cells.either(a, as_it_is, b, changed) for a, b in zip(fits, scaled, strict=True)
+    )
+    total = cells.constant(0.0)
+    for k in range(CHUNK):
+        near, up = similarity(k), cells.load(first, k)
+        above = builder.fmul(builder.fadd(up, corner), near)
+        left = builder.fadd(builder.fmul(left, near, flags=FUSED), above, flags=FUSED)
+        cells.store(first, k, left)
+        total, corner = builder.fadd(total, left), up
+    for slot, value in ((SCALE, scale), (TOTAL, total)):
+        powers.store(place, slot, value)
+    for slot, value in ((LEFT, left), (CORNER, corner), (BEFORE, scale)):
+        carry.store(zero, slot, value)
+
+
 @compiled_part(error_model="numpy")
 def _begin_row(cells, powers, carry, i, low):
     """Write what is before the first chunk of a row: nothing to the left, and a corner."""
-    carry[LEFT], carry[LEFT_POWER] = 0.0, NOTHING
-    carry[CORNER], carry[CORNER_POWER] = (1.0, 0.0) if i == 0 and low == 0 else (0.0, NOTHING)
+    first = i == 0 and low == 0
+    carry[LEFT], carry[CORNER] = 0.0, 1.0 if first else 0.0
+    carry[BEFORE] = 0.0 if first else NOTHING
     if low > 0 and low % CHUNK == 0:  # else the corner is outside of the band, and counts nothing
-        for lane in range(LANES):
-            value, power = frexp(cells[low - 1, lane])
-            carry[CORNER, lane] = value
-            carry[CORNER_POWER, lane] = powers[low // CHUNK - 1, SCALE, lane] + power
+        carry[CORNER], carry[BEFORE] = cells[low - 1], powers[low // CHUNK - 1, SCALE]
 
 
 @compiled_part(error_model="numpy")
@@ -211,9 +273,10 @@ def _weigh(weights, i, first, low, high, band):
 
 
 @compiled(error_model="numpy")
-def align_chunks(x, Y, ends, band, gamma, low_y, high_y, b0, b1, i0, i1, state, found):
+def align_chunks(x, Y, ends, band, low_y, high_y, b0, b1, i0, i1, state, found):
     """Write the logarithm of the sum over all alignments, as `align` does; Y has whole chunks.
 
+    Steps are in such units that ‖x − y‖² is UNIT · t, where exp(−t) is the local similarity e.
     ``low_y`` and ``high_y``, of shape (blocks, chunks, channels), bound the values of each chunk.
     """
     n, m = x.shape[0], Y.shape[1]
@@ -224,30 +287,40 @@ def align_chunks(x, Y, ends, band, gamma, low_y, high_y, b0, b1, i0, i1, state, 
         found[b0:b1] = -np.inf
         return
     columns = Y.shape[1]
-    table = state.reshape(-1)[: columns * LANES]
-    cells = table.reshape(columns, LANES)
-    powers = state.reshape(-1)[columns * LANES :][: 2 * columns // CHUNK * LANES]
+    memory, used = state.reshape(-1), columns * LANES  # of whole lines of the cache
+    table, powers = memory[:used], memory[used:][: 2 * columns // CHUNK * LANES]
+    used += len(powers)
+    near, weights = memory[used:][: CHUNK * LANES], memory[used + CHUNK * LANES :][: CHUNK * LANES]
+    carried = memory[used + 2 * CHUNK * LANES :][: 3 * LANES]
+    near[:], weights[:] = 0.0, 1.0
+    cells, carry = table.reshape(columns, LANES), carried.reshape(3, LANES)
     power = powers.reshape(columns // CHUNK, 2, LANES)
-    near, weights = np.zeros(CHUNK * LANES), np.ones(CHUNK * LANES)
-    carry, factors = np.empty((4, LANES)), _factors(gamma)
-    carried, others, size = carry.reshape(-1), Y.reshape(-1), Y.shape[2] * LANES
+    others, size, last = Y.reshape(-1), Y.shape[2] * LANES, x.shape[1] - 1
     for b in range(b0, b1):
         if i0 == 0:
             cells[:] = 0.0
-            power[:] = NOTHING
+            power[:, SCALE], power[:, TOTAL] = NOTHING, 0.0
         for i in range(i0, i1):
             low, high = max(0, i - reach), min(m, i + reach + 1)
             _begin_row(cells, power, carry, i, low)
             for c in range(low // CHUNK, (high - 1) // CHUNK + 1):
                 start = (b * columns + c * CHUNK) * size
-                for channel in range(x.shape[1]):
+                for channel in range(last):
                     keep = 1.0 if channel > 0 else 0.0
                     _add_squares(x[i, channel], others, start + channel * LANES, size, keep, near)
+                start += last * LANES
+                halvings = _halvings(x, i, low_y, high_y, b, c)
+                if halvings == 0 and band < 0:
+                    _align_near(table, powers, carried, near, c, x[i, last], others, start, size)
+                    continue
+                keep = 1.0 if last > 0 else 0.0
+                _add_squares(x[i, last], others, start, size, keep, near)
                 if band >= 0:
                     _weigh(weights, i, c * CHUNK, low, high, band)
-                halvings = _halvings(x, i, low_y, high_y, b, c, gamma)
-                _nearness(near, weights, factors, halvings, band >= 0)
+                _nearness(near, weights, halvings)
                 _align_chunk(table, powers, carried, near, c)
+                if last == 0:
+                    near[:] = 0.0
         if i1 == n:
             for lane in range(LANES):
                 end = ends[b, lane]

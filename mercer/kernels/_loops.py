@@ -139,18 +139,36 @@ def lp_sparse(xp, xi, xv, yp, yi, yv, p, out):
             out[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], p)
 
 
+@compiled_part(fastmath=_REORDER)
+def _signed_powers(x, column, power, out):
+    """Write |x − yⱼ|^power sign(x − yⱼ), 0 where they are equal."""
+    for j in range(len(column)):
+        t = x - column[j]
+        out[j] = 1.0 if t > 0.0 else (-1.0 if t < 0.0 else 0.0)
+    if power != 0.0:
+        for j in range(len(column)):
+            if out[j] != 0.0:
+                out[j] *= abs(x - column[j]) ** power
+
+
 @compiled(fastmath=_REORDER)
-def add_power_slopes(X, Y, slopes, coefs, p, out):
-    """Add Σⱼ slopesᵢⱼ cⱼ p |xᵢ − yⱼ|^(p−1) sign(xᵢ − yⱼ), column by column, to out (n, t, d)."""
+def add_power_slopes(X, columns, slopes, coefs, p, out):
+    """Add Σⱼ slopesᵢⱼ cⱼ p |xᵢ − yⱼ|^(p−1) sign(xᵢ − yⱼ), column by column, to out (n, t, d).
+
+    Columns are those of Y, shape (d, m), and coefs (t, m), so that all sums run along memory.
+    """
+    weights, signed = np.empty(coefs.shape), np.empty(columns.shape[1])
     for i in range(X.shape[0]):
-        for j in range(Y.shape[0]):
-            for k in range(X.shape[1]):
-                t = X[i, k] - Y[j, k]
-                if t != 0.0:
-                    size = 1.0 if p == 1.0 else abs(t) ** (p - 1.0)
-                    step = slopes[i, j] * (p * size if t > 0.0 else -p * size)
-                    for o in range(coefs.shape[1]):
-                        out[i, o, k] += step * coefs[j, o]
+        for o in range(coefs.shape[0]):
+            for j in range(coefs.shape[1]):
+                weights[o, j] = p * slopes[i, j] * coefs[o, j]
+        for k in range(X.shape[1]):
+            _signed_powers(X[i, k], columns[k], p - 1.0, signed)
+            for o in range(coefs.shape[0]):
+                total = 0.0
+                for j in range(coefs.shape[1]):
+                    total += weights[o, j] * signed[j]
+                out[i, o, k] += total
 
 
 @compiled_part()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from math import exp, log2
+from math import exp, log2, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from mercer._array import largest_size
 from mercer._floats import LARGEST
-from mercer.kernels._alignment_loops import CHUNK, align_chunks
+from mercer.kernels._alignment_loops import CHUNK, UNIT, align_chunks
 from mercer.kernels._series_loops import LANES, align
 
 MOST, BITS = 30.0, 900.0  # of chunks_suffice
@@ -91,6 +91,33 @@ def lengths(series: list[np.ndarray]) -> np.ndarray:
 
 # ---------------------------------------------------------------- side by side
 @dataclass(frozen=True, eq=False)
+class Chunks:
+    """Blocks of series, padded to whole chunks of steps, in the units of `align_chunks`."""
+
+    center: np.ndarray
+    """What is taken off first, (channels,): multiplied, large values would lose digits."""
+
+    unit: float
+    """By which differences from the center are multiplied."""
+
+    values: np.ndarray
+    """(blocks, length, channels, LANES)"""
+
+    low: np.ndarray
+    high: np.ndarray
+    """The least and the largest values of each chunk, (blocks, chunks, channels)."""
+
+    @classmethod
+    def of(cls, values: np.ndarray, center: np.ndarray, gamma: float) -> Chunks:
+        blocks, steps, channels, lanes = values.shape
+        unit = sqrt(gamma * UNIT)
+        padded = on_whole_lines((blocks, steps + -steps % CHUNK, channels, lanes))
+        padded[:, :steps], padded[:, steps:] = (values - center[:, None]) * unit, 0.0
+        parts = padded.reshape(blocks, -1, CHUNK, channels, lanes)
+        return cls(center, unit, padded, parts.min(axis=(2, 4)), parts.max(axis=(2, 4)))
+
+
+@dataclass(frozen=True, eq=False)
 class Stack:
     """Blocks of series that lie side by side, all padded to one length."""
 
@@ -103,29 +130,25 @@ class Stack:
     ends: np.ndarray
     """The last step of each, (blocks, LANES)."""
 
-    @cached_property
-    def chunked(self) -> np.ndarray:
-        """The values, padded to whole chunks of steps."""
-        more = -self.values.shape[1] % CHUNK
-        return np.pad(self.values, ((0, 0), (0, more), (0, 0), (0, 0)))
-
-    @cached_property
-    def boxes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the largest values of each chunk, (blocks, chunks, channels)."""
-        blocks, steps, channels, _ = self.chunked.shape
-        chunks = self.chunked.reshape(blocks, steps // CHUNK, CHUNK, channels, LANES)
-        return chunks.min(axis=(2, 4)), chunks.max(axis=(2, 4))
+    known: dict[float, Chunks] = field(default_factory=dict)
+    """The chunks for each γ that was asked for."""
 
     @cached_property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the largest value of each channel."""
-        low, high = self.boxes
-        return low.min(axis=(0, 1)), high.max(axis=(0, 1))
+        return self.values.min(axis=(0, 1, 3)), self.values.max(axis=(0, 1, 3))
 
     def farthest(self, x: np.ndarray) -> float:
         """Return a bound of ‖x − y‖² over all steps of a series and of these."""
         low, high = self.box
         return float(np.square(np.maximum(x.max(axis=0) - low, high - x.min(axis=0))).sum())
+
+    def chunks(self, gamma: float) -> Chunks:
+        """Return the values as `align_chunks` wants them."""
+        if gamma not in self.known:
+            low, high = self.box
+            self.known[gamma] = Chunks.of(self.values, low + 0.5 * (high - low), gamma)
+        return self.known[gamma]
 
     @classmethod
     def of(cls, series: list[np.ndarray], places: np.ndarray) -> Stack:
@@ -137,6 +160,13 @@ class Stack:
             lane[: len(one)] = one
         blocks = values.reshape(-1, LANES, *values.shape[1:]).transpose(0, 2, 3, 1)
         return cls(padded, np.ascontiguousarray(blocks), lengths(chosen).reshape(-1, LANES) - 1)
+
+
+def on_whole_lines(shape: tuple[int, ...]) -> np.ndarray:
+    """Return memory in which no vector of `LANES` numbers lies in two lines of the cache."""
+    memory = np.empty(prod(shape) + LANES)
+    first = -(memory.ctypes.data // memory.itemsize) % LANES
+    return memory[first : first + prod(shape)].reshape(shape)
 
 
 def stacks(series: list[np.ndarray], together: bool) -> Iterator[Stack]:
@@ -181,9 +211,9 @@ def _against(
     loop: Callable[..., None], x: np.ndarray, stack: Stack, first: int, gamma: float, band: int
 ) -> np.ndarray:
     """Return the answers for one series and the blocks of a stack from the first one on."""
-    loop, values, told = _route(loop, x, stack, gamma, band)
+    loop, x, values, told = _route(loop, x, stack, gamma, band)
     n_blocks, m, channels, _ = values.shape
-    found, state = np.empty((n_blocks, LANES)), np.empty((7, m + 1, LANES))
+    found, state = np.empty((n_blocks, LANES)), on_whole_lines((7, m + 1, LANES))
     row = m * LANES * (channels + 3)
     blocks = max(1, WORK // (row * len(x)))
     rows = len(x) if blocks > 1 else max(1, WORK // row)
@@ -196,13 +226,15 @@ def _against(
 
 def _route(
     loop: Callable[..., None], x: np.ndarray, stack: Stack, gamma: float, band: int
-) -> tuple[Callable[..., None], np.ndarray, tuple[Any, ...]]:
-    """Return the loop to take, the others as it wants them, and what it is told of γ."""
+) -> tuple[Callable[..., None], np.ndarray, np.ndarray, tuple[Any, ...]]:
+    """Return the loop to take, a series and the others as it wants them, and what it is told."""
     if loop is align:
         most = gamma * stack.farthest(x)
         if chunks_suffice(most, len(x), stack.values.shape[1], band):
-            return align_chunks, stack.chunked, (gamma, *stack.boxes)
-    return loop, stack.values, (gamma,)
+            chunks = stack.chunks(gamma)
+            x = (x - chunks.center) * chunks.unit
+            return align_chunks, x, chunks.values, (chunks.low, chunks.high)
+    return loop, x, stack.values, (gamma,)
 
 
 def chunks_suffice(most: float, n: int, m: int, band: int) -> bool:

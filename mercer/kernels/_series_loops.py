@@ -9,6 +9,7 @@ Calls go through the rows i0 … i1 of the table; ``state`` carries a row over t
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ LN2_HIGH = 6.93147180369123816490e-01  # its first 32 bits: products with intege
 LN2_LOW = 1.90821492927058770002e-10
 ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it rounds to an integer
 NEGLIGIBLE = -1000.0  # a power of two that adds nothing to one
+FARTHEST = 1000.0  # a power of two beside which one adds nothing
 NOTHING = -1e15  # the exponent of 0
 
 
@@ -212,6 +214,19 @@ class Wide:
 
     def larger(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
+
+    def any_larger(self, pairs: Any) -> Any:
+        """Return whether a > b in any lane of any pair of vectors a, b."""
+        larger = [self.builder.fcmp_ordered(">", a, b) for a, b in pairs]
+        bits, one_each = reduce(self.builder.or_, larger), ir.IntType(LANES)
+        return self.builder.icmp_unsigned("!=", self.builder.bitcast(bits, one_each), one_each(0))
+
+    def either(self, a: Any, after_a: Any, b: Any, after_b: Any) -> Any:
+        """Return a or b, whichever of two blocks of instructions came before."""
+        found = self.builder.phi(self.doubles)
+        found.add_incoming(a, after_a)
+        found.add_incoming(b, after_b)
+        return found
 
     def power_of_two(self, x: Any) -> Any:
         """Return 2ˣ of integral x in [−1022, 1023] by setting the exponent bits."""

@@ -190,6 +190,8 @@ class Ordinal(CellKernel):
     Of several columns, which all have these levels, it is the mean. A missing cell is a level of
     its own, apart from all others: 1 for two missing cells, 0 for a missing one and a level.
 
+    It proposes nothing to a search: the levels say all. Narrower ones are powers, ``k ** 2``.
+
     Parameters
     ----------
     levels : list
@@ -252,6 +254,9 @@ class Gower(CellKernel):
     A missing number counts, beside any other, as the training values of its column do on average,
     so that nothing is made up for it and the kernel stays positive semidefinite. A missing
     category is a category of its own.
+
+    It proposes nothing to a search: its ranges follow from the training rows. Narrower ones are
+    powers, ``Gower() ** 2``, or `exp`, as in ``(4.0 * Gower()).exp().normalized()``.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from mercer.kernels.frames import (
     is_missing,
     numbers_of,
 )
+from mercer.kernels.incomplete import is_incomplete, mean_diagonal, mean_values, stand_ins
 from mercer.kernels.sample import Pair, Sample
 from mercer.kernels.tiles import working_dtype
 
@@ -43,9 +44,18 @@ class On(Kernel):
         returns the names of a frame's columns, such as scikit-learn's ``make_column_selector``.
     fill : float, list or object, default=None
         What stands for a missing cell. For kernels on numbers a number, or one for each column;
-        None is the median of the column in the training rows, which stays within what the kernel
-        has seen and is not moved by single large values. For kernels on objects an object; None
-        makes a missing cell an error. `Categorical`, `Ordinal` and `Gower` have rules of their own.
+        None is the kernel's mean over the values of the column in the training rows, see below. For
+        kernels on objects an object; None makes a missing cell an error. `Categorical`, `Ordinal`
+        and `Gower` have rules of their own.
+
+    Notes
+    -----
+    With ``fill=None`` and numbers, a row with missing cells has the mean of the feature vectors
+    that it has with training values there: k(x, y) is the mean of k over these, for x and for y.
+    That keeps a kernel positive semidefinite. A kernel on one column takes all training values (256
+    quantiles of more), so that k(missing, y) is the mean of k(z, y) over the column; one on several
+    columns takes up to 16 quantiles of each column, all missing cells of a row at once, which takes
+    16 times as long for such a row. Rules such as ``gamma="scale"`` see medians in their place.
 
     Examples
     --------
@@ -118,10 +128,12 @@ class On(Kernel):
         if self.kernel.domain != "vectors":
             return self.fill
         if self.fill is None:
-            return (
-                None if sp.issparse(table) else _medians(numbers_of(table, names), names, weights)
-            )
+            if sp.issparse(table):
+                return None
+            return stand_ins(numbers_of(table, names), names, weights).tolist()
         numbers = np.atleast_1d(np.asarray(self.fill))
+        if numbers.ndim == 2 and numbers.dtype.kind in "iuf" and numbers.shape[1] == len(names):
+            return numbers.astype(np.float64).tolist()
         if numbers.dtype.kind not in "biuf" or numbers.shape not in ((1,), (len(names),)):
             raise ValueError(
                 f"fill must be a number, or {len(names)} of them, one for each column; "
@@ -149,15 +161,12 @@ class On(Kernel):
             return table.only(names)
         return self._cells(table, names)
 
-    def _has_missing(self, data: Any) -> bool:
-        table = _table(data)
-        return bool(np.isnan(numbers_of(table, chosen_names(self.columns, table))).any())
-
     def _numbers(self, table: Columns, names: Sequence[Name]) -> np.ndarray:
         rows = numbers_of(table, names)
         missing = np.isnan(rows)
         if missing.any() and self.fill is not None:
-            rows[missing] = np.broadcast_to(np.asarray(self.fill), rows.shape)[missing]
+            fill = np.median(self.fill, axis=0) if self._takes_means else np.asarray(self.fill)
+            rows[missing] = np.broadcast_to(fill, rows.shape)[missing]
         return as_table(rows, listed_columns(names), type(self.kernel).__name__)
 
     def _cells(self, table: Columns, names: Sequence[Name]) -> Any:
@@ -195,9 +204,17 @@ class On(Kernel):
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
         self._fill_inside(self.kernel._fill, pair, out)
+        left, right = self._incomplete(pair.X), self._incomplete(pair.Y)
+        if left.any() or right.any():
+            X, Y, fill = self._raw(pair.X), self._raw(pair.Y), np.asarray(self.fill)
+            out[left] = mean_values(self.kernel, X[left], Y, fill)
+            out[np.ix_(~left, right)] = mean_values(self.kernel, X[~left], Y[right], fill)
 
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
-        self._fill_inside(self.kernel._fill_normalized, pair, out)
+        if self._incomplete(pair.X).any() or self._incomplete(pair.Y).any():
+            super()._fill_normalized(pair, out)
+        else:
+            self._fill_inside(self.kernel._fill_normalized, pair, out)
 
     def _fill_inside(
         self, fill: Callable[[Pair, np.ndarray], None], pair: Pair, out: np.ndarray
@@ -212,15 +229,42 @@ class On(Kernel):
         out[...] = values
 
     def _diagonal(self, X: Sample) -> np.ndarray:
-        return self.kernel._diagonal(self.inside(X))
+        found, incomplete = self.kernel._diagonal(self.inside(X)), self._incomplete(X)
+        if incomplete.any():
+            found, rows = np.array(found, dtype=np.float64), self._raw(X)[incomplete]
+            found[incomplete] = mean_diagonal(self.kernel, rows, np.asarray(self.fill))
+        return found
 
     def _diagonal_normalized(self, X: Sample) -> np.ndarray:
+        if self._incomplete(X).any():
+            return super()._diagonal_normalized(X)
         return self.kernel._diagonal_normalized(self.inside(X))
+
+    # ------------------------------------------------------------ missing numbers
+    @property
+    def _takes_means(self) -> bool:
+        return self.kernel.domain == "vectors" and np.ndim(self.fill) == 2
+
+    def _incomplete(self, X: Sample) -> np.ndarray:
+        """Return for which rows the kernel takes means over what could stand there."""
+        if not self._takes_means or sp.issparse(X.data):
+            return np.zeros(len(X), dtype=bool)
+        return X.derive(("incomplete", repr(self.columns)), self._rows_incomplete).data
+
+    def _rows_incomplete(self, data: Any) -> np.ndarray:
+        table = _table(data)
+        return is_incomplete(numbers_of(table, chosen_names(self.columns, table)))
+
+    def _raw(self, X: Sample) -> np.ndarray:
+        """Return the columns as they are, NaN where cells are missing."""
+        table = _table(X.data)
+        return numbers_of(table, chosen_names(self.columns, table)).astype(np.float64)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = repr(self.kernel)
         text = f"({text})" if isinstance(self.kernel, (Sum, Product, Power)) else text
-        fill = "" if self.fill is None else f", fill={self.fill!r}"
+        # what is taken from the training rows, hundreds of numbers, tells no reader anything
+        fill = "" if self.fill is None or self._takes_means else f", fill={self.fill!r}"
         return f"{text}.on({self.columns!r}{fill})"
 
 
@@ -248,22 +292,6 @@ def listed_columns(names: Sequence[Name]) -> str:
     return f"column {names[0]!r}" if len(names) == 1 else f"columns {list(names)!r}"
 
 
-def _medians(rows: np.ndarray, names: Sequence[Name], weights: np.ndarray | None) -> list[float]:
-    """Return the median of each column over its present cells, a row as often as it weighs."""
-    weight = np.ones(len(rows)) if weights is None else weights
-    return [_median(rows[:, j], name, weight) for j, name in enumerate(names)]
-
-
-def _median(values: np.ndarray, name: Name, weight: np.ndarray) -> float:
-    counts = ~np.isnan(values) & (weight > 0)
-    if not counts.any():
-        raise ValueError(f"column {name!r} has no number in the training rows: leave it out")
-    order = np.argsort(values[counts], kind="stable")
-    values, total = values[counts][order], np.cumsum(weight[counts][order])
-    low, high = (np.searchsorted(total, 0.5 * total[-1], side=side) for side in ("left", "right"))
-    return float(0.5 * values[low] + 0.5 * values[min(high, len(values) - 1)])
-
-
 def only_columns_read(kernel: Kernel, X: Sample) -> Sample:
     """Return a sample with those columns alone that a bound kernel reads, as a copy."""
     if not isinstance(X.data, Columns):
@@ -276,11 +304,11 @@ def only_columns_read(kernel: Kernel, X: Sample) -> Sample:
 def without_idle_fills(kernel: Kernel, X: Sample) -> Kernel:
     """Return a bound kernel that says no more of missing cells than these rows need.
 
-    Bound to other rows, whose medians differ, it is then the same kernel if no cell is missing.
+    Bound to other rows, whose values differ, it is then the same kernel if no cell is missing.
     """
     if isinstance(kernel, On):
         idle = kernel.kernel.domain == "vectors" and not sp.issparse(X.data)
-        complete = idle and not X.summary(("incomplete", *kernel._key), kernel._has_missing)
+        complete = idle and not kernel._rows_incomplete(X.data).any()
         return On(kernel.kernel, kernel.columns, None if complete else kernel.fill)
     params = kernel.get_params(deep=False)
     parts = {n: without_idle_fills(p, X) for n, p in params.items() if isinstance(p, Kernel)}

@@ -14,6 +14,7 @@ from mercer._floats import EPS
 from mercer._sklearn import StrOptions
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import FromFeatureMap
+from mercer.kernels.sample import Sample
 
 SINGULAR = 1e3 * EPS  # of the largest eigenvalue: directions that no row moves
 
@@ -74,18 +75,28 @@ class Fisher(FromFeatureMap):
 
     def bind(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
         self.check()
-        data = self.sample(X).data
+        data = _rows(self.sample(X).data)
         if self.whitening is not None:
             return self
         model = _fitted(self.model, data, weights)
         scores = np.asarray(model.score_vectors(data), dtype=np.float64)
         return type(self)(model, self.information, _WHITENING[self.information](scores, weights))
 
+    def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
+        """Propose both kinds of information; 1 would leave scores in units of the parameters."""
+        return {} if self.whitening is not None else {"information": ("diagonal", "full")}
+
     def features(self, data: Any) -> np.ndarray:
         """Return whitened scores, shape (n, q)."""
-        scores = np.asarray(self.model.score_vectors(data), dtype=np.float64)
+        scores = np.asarray(self.model.score_vectors(_rows(data)), dtype=np.float64)
         root = np.asarray(self.whitening)
         return np.ascontiguousarray(scores * root if root.ndim == 1 else scores @ root)
+
+
+def _rows(data: Any) -> Any:
+    """Return what a model takes: one column of a frame, whose cells come alone, is a table."""
+    is_column = isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype.kind in "iuf"
+    return data[:, None] if is_column else data
 
 
 def _fitted(model: Any, data: Any, weights: np.ndarray | None) -> Any:

@@ -113,9 +113,10 @@ class GradientSum:
         return (slopes @ weighted).reshape(len(slopes), t, -1)
 
     def _power(self, pair: Pair, slopes: np.ndarray, p: float) -> np.ndarray:
-        X, Y = (np.ascontiguousarray(dense(s.rows(DOUBLE))) for s in (pair.X, pair.Y))
-        found = np.zeros((len(X), self.coefs.shape[1], X.shape[1]))
-        _loops.add_power_slopes(X, Y, slopes, self.coefs, p, found)
+        X, Y = (dense(s.rows(DOUBLE)) for s in (pair.X, pair.Y))
+        X, columns, coefs = (np.ascontiguousarray(a) for a in (X, Y.T, self.coefs.T))
+        found = np.zeros((len(X), len(coefs), X.shape[1]))
+        _loops.add_power_slopes(X, columns, slopes, coefs, p, found)
         return found
 
 

@@ -300,8 +300,11 @@ class GlobalAlignment(SeriesKernel):
     def _fill_normalized(self, pair: Pair, out: np.ndarray) -> None:
         logs = np.empty(out.shape)  # differences of numbers that may be thousands
         self._answers(pair, logs)
-        logs -= 0.5 * self._log_diagonal(pair.X)[:, None]
-        logs -= 0.5 * self._log_diagonal(pair.Y)[None, :]
+        same = _is_same(pair.X, pair.Y)  # then the diagonal is there already
+        of_x = np.diagonal(logs).copy() if same else self._log_diagonal(pair.X)
+        of_y = of_x if same else self._log_diagonal(pair.Y)
+        logs -= 0.5 * of_x[:, None]
+        logs -= 0.5 * of_y[None, :]
         out[...] = np.exp(logs)
 
     def _diagonal_normalized(self, X: Sample) -> np.ndarray:

@@ -245,8 +245,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not used(self.columns_):
             reasons = [f"{s['name']!r}: {s['words']}" for s in self.columns_[:3]]
             raise NothingToEncodeError(
-                f"no column of X can be used ({'; '.join(reasons)}): TableEncoder needs one that "
-                "varies"
+                f"no column of the table can be used ({'; '.join(reasons)}): give one that varies"
             )
 
     def _is_sparse_table(self) -> bool:

@@ -117,7 +117,7 @@ def _are_names(text: Any) -> bool:
 def suggestion(name: str, names: Sequence[str]) -> str:
     """Return "; did you mean …?" with the names most like this one, or which names there are."""
     near = nearest(name, names)
-    return f"; did you mean {listing(near, 'or')}?" if near else f"; X has {listing(names)}"
+    return f"; did you mean {listing(near, 'or')}?" if near else f"; it has {listing(names)}"
 
 
 # ---------------------------------------------------------------- kinds

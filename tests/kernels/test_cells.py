@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import mercer
-from mercer import SVC, KernelPCA, KernelRidge, check_kernel, cross_validate
+from mercer import SVC, KernelPCA, KernelRidge, check_kernel, cross_validate, tune
 from mercer.kernels import Categorical, Gower, Ordinal
 from mercer.kernels.cell_codes import MOST_VALUES
 
@@ -293,3 +293,15 @@ def test_estimators_take_them(kernel, tmp_path):
     assert KernelRidge(kernel).fit(X, y).predict(X).shape == (60,)
     assert KernelPCA(2, kernel=kernel).fit(X).transform(X).shape == (60, 2)
     assert np.isfinite(cross_validate(SVC(kernel), X, y, cv=3)["test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gower(), Ordinal(["low", "high"]).on("level"), Gower().on(["x"]) ** 2], ids=repr
+)
+def test_kernels_with_nothing_to_tune_are_tuned_by_their_penalty(kernel):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=40), "level": rng.choice(["low", "high"], 40)})
+    y = (X["x"] + (X["level"] == "low") > 0.5).to_numpy()
+    found = tune(SVC(kernel), X, y, cv=3, random_state=0)
+    assert found.best_params_.keys() == {"C"}
+    assert found.best_score_ > 0.6

@@ -20,17 +20,22 @@ from mercer import (
     check_kernel,
     cross_validate,
     gram,
+    load,
+    save,
     tune,
 )
 from mercer.gram.sums import weighted_sums
 from mercer.kernels import (
     RBF,
     Categorical,
+    Exponential,
     FromFunction,
     Gower,
     Laplacian,
     Linear,
+    Matern,
     On,
+    Polynomial,
     Spectrum,
     Words,
 )
@@ -182,22 +187,72 @@ def test_float32_sums_are_off_by_no_more_than_a_few_times_the_estimate(kernel):
 
 
 # ---------------------------------------------------------------- missing cells
-def test_the_median_of_the_training_rows_stands_for_a_missing_number():
-    X = pd.DataFrame({"a": [1.0, np.nan, 2.0, 9.0], "b": [1.0, 2.0, 3.0, 4.0]})
-    filled = X.fillna({"a": 2.0})
-    np.testing.assert_allclose(RBF(gamma=1.0).on(["a", "b"])(X), RBF(gamma=1.0)(filled.to_numpy()))
-    bound = RBF(gamma=1.0).on(["a", "b"]).bind(X)
-    assert bound.fill == [2.0, 2.5]
-    new = pd.DataFrame({"b": [2.0], "a": [None]})
-    wanted = RBF(gamma=1.0)(np.array([[2.0, 2.0]]), filled.to_numpy())
-    np.testing.assert_allclose(bound.block_of(bound.sample(new), bound.sample(X)), wanted)
+def test_a_missing_number_counts_as_the_training_values_of_its_column_do_on_average():
+    a, X = np.array([1.0, 2.0, 9.0]), pd.DataFrame({"a": [1.0, np.nan, 2.0, 9.0, np.nan]})
+    kernel = RBF(gamma=0.3)
+    K, mean, present = kernel.on("a")(X), kernel(a[:, None]).mean(axis=0), [0, 2, 3]
+    np.testing.assert_allclose(K[np.ix_(present, present)], kernel(a[:, None]), rtol=1e-14)
+    np.testing.assert_allclose(K[np.ix_([1, 4], present)], [mean, mean], rtol=1e-14)
+    np.testing.assert_allclose(K[np.ix_(present, [1, 4])].T, [mean, mean], rtol=1e-14)
+    np.testing.assert_allclose(K[np.ix_([1, 4], [1, 4])], mean.mean(), rtol=1e-14)
+    np.testing.assert_allclose(kernel.on("a").diagonal(X), np.diagonal(K), rtol=1e-14)
+    lengths = np.sqrt(np.diagonal(K))
+    normalized = kernel.on("a").normalized()
+    np.testing.assert_allclose(normalized(X), K / np.outer(lengths, lengths), rtol=1e-13)
+    np.testing.assert_allclose(normalized.diagonal(X), 1.0)
+    new = pd.DataFrame({"a": [None, 3.0]})
+    wanted = np.vstack([K[1], kernel.on("a")(pd.DataFrame({"a": [3.0]}), X)])
+    np.testing.assert_allclose(kernel.on("a")(new, X), wanted, rtol=1e-14)
 
 
-def test_the_median_counts_rows_as_often_as_they_weigh():
+def test_missing_cells_of_several_columns_are_filled_together_many_times():
+    X = pd.DataFrame({"a": [1.0, np.nan, 2.0, 9.0], "b": [np.nan, np.nan, 3.0, 4.0]})
+    kernel = Exponential(gamma=0.3)
+    bound = kernel.on(["a", "b"]).bind(X)
+    fill, rows = np.array(bound.fill), X.to_numpy()
+    assert {*fill[:, 0]} == {1.0, 2.0, 9.0}
+    assert {*fill[:, 1]} == {3.0, 4.0}
+    could_be = [np.where(np.isnan(row), fill, row) for row in rows]
+    wanted = [[kernel(x, y).mean() for y in could_be] for x in could_be]
+    np.testing.assert_allclose(bound(X), wanted, rtol=1e-13)
+    np.testing.assert_allclose(bound.diagonal(X), np.diagonal(wanted), rtol=1e-13)
+
+
+def test_the_linear_kernel_of_a_missing_number_is_that_of_the_mean():
+    X = pd.DataFrame({"a": [1.0, np.nan, 2.0, 9.0]})
+    np.testing.assert_allclose(Linear().on("a")(X), Linear()(X.fillna(4.0).to_numpy()), rtol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Laplacian(), Polynomial(), Matern()], ids=repr)
+def test_missing_numbers_keep_a_kernel_positive_semidefinite(kernel):
+    rng = _rng()
+    rows = rng.normal(size=(60, 3))
+    rows[rng.random(size=rows.shape) < 0.3] = np.nan
+    X = pd.DataFrame(rows, columns=list("abc"))
+    for columns in ("a", ["b", "c"], list("abc")):
+        assert check_kernel(kernel.on(columns), X).ok
+
+
+def test_a_missing_number_counts_rows_as_often_as_they_weigh():
     X = pd.DataFrame({"a": [1.0, 5.0, 7.0, 100.0]})
     weights = np.array([1, 3, 1, 0])
     repeated = X.loc[np.repeat(np.arange(4), weights)]
-    assert Linear().on("a").bind(X, weights).fill == Linear().on("a").bind(repeated).fill == [5.0]
+    for weight in (weights, 0.1 * weights):  # of which fractions are rounded to 256ths
+        bound, wanted = Linear().on("a").bind(X, weight), Linear().on("a").bind(repeated)
+        assert np.mean(bound.fill) == pytest.approx(np.mean(wanted.fill), rel=0.01)
+    assert Linear().on("a").bind(X, weights).fill == [[1.0], [5.0], [5.0], [5.0], [7.0]]
+
+
+def test_a_machine_with_missing_numbers_is_saved_with_what_stands_for_them(tmp_path):
+    X = people(60)
+    X.loc[::5, "age"] = np.nan
+    model = SVC(MIXED).fit(X, targets(X))
+    save(model, tmp_path / "model.mercer")
+    again = load(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_allclose(  # of one row alone: by the values of the training rows
+        model.decision_function(X.iloc[:1]), model.decision_function(X)[:1], rtol=1e-9
+    )
 
 
 def test_what_stands_for_a_missing_number_may_be_given():
@@ -307,7 +362,7 @@ def test_searches_and_maps_take_frames(library):
 
 def test_a_search_scores_as_single_fits_do():
     X = people()
-    X.loc[::7, "age"] = np.nan  # the median is that of each fold's training rows
+    X.loc[::7, "age"] = np.nan  # its values are those of each fold's training rows
     y, folds = targets(X), [(np.arange(40), np.arange(40, 60)), (np.arange(20, 60), np.arange(20))]
     scores = cross_validate(SVC(MIXED), X, y, cv=folds)["test_score"]
     for score, (train, test) in zip(scores, folds, strict=True):

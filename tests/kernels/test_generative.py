@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 
-from mercer import GMM, SVC, KernelPCA, KernelRidge, check_kernel, load, save
+from mercer import GMM, SVC, KernelPCA, KernelRidge, check_kernel, load, save, tune
 from mercer.kernels import RBF, Fisher
 
 RNG = np.random.default_rng(0)
@@ -145,3 +146,14 @@ def test_machines_take_it(tmp_path):
 def test_a_model_without_scores_is_refused():
     with pytest.raises(TypeError, match=r"model must have score_vectors\(X\), as GMM has; got SVC"):
         Fisher(SVC())(X)
+
+
+def test_a_search_compares_both_kinds_of_information():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    X[y == 1] *= 3.0
+    found = tune(SVC(Fisher(GMM(2, random_state=0))), X, y, cv=3, random_state=0)
+    assert {p["kernel__information"] for p in found.cv_results_["params"]} == {"diagonal", "full"}
+    on_one = Fisher(GMM(2, random_state=0)).on("a")
+    K = on_one(pd.DataFrame({"a": X[:, 0], "b": X[:, 1]}))
+    np.testing.assert_allclose(K, Fisher(GMM(2, random_state=0))(X[:, :1]), rtol=1e-9)

@@ -17,6 +17,8 @@ from mercer.kernels._alignment_loops import (
     _add_squares_slowly,
     _align_chunk,
     _align_chunk_slowly,
+    _align_near,
+    _align_near_slowly,
 )
 from mercer.kernels._series import as_series, chunks_suffice
 from mercer.kernels._series_loops import LANES
@@ -212,19 +214,23 @@ def test_cells_share_powers_of_two_where_steps_lose_little():
 
 
 @pytest.mark.parametrize("c", [0, 2])
-def test_a_chunk_is_what_its_slow_twin_says(c):
+@pytest.mark.parametrize("spread", [5, 40, 400])
+def test_a_chunk_is_what_its_slow_twin_says(c, spread):
+    """For numbers of one size, of sizes that are scaled again, and of sizes that are not added."""
     rng = np.random.default_rng(c)
     table, near = rng.random(3 * CHUNK * LANES), rng.random(CHUNK * LANES)
-    powers = rng.integers(-40, 40, 6 * LANES).astype(float)
-    powers.reshape(3, 2, LANES)[:, 1] = powers.reshape(3, 2, LANES)[:, 0]
-    carry = np.concatenate([rng.random(LANES), rng.integers(-40, 40, LANES)] * 2).astype(float)
+    powers = rng.integers(-spread, spread, 6 * LANES).astype(float)
+    powers.reshape(3, 2, LANES)[:, 1] = table.reshape(3, CHUNK, LANES).sum(axis=1)
+    carry = np.concatenate([rng.random(2 * LANES), rng.integers(-spread, spread, LANES)])
     fast, slow = ([a.copy() for a in (table, powers, carry, near)] for _ in range(2))
     _one_chunk(*fast, c)
     _align_chunk_slowly(*slow, c)
-    for k in (0, 1, 3):
-        np.testing.assert_allclose(fast[k], slow[k], rtol=1e-13)
-    values = [np.ldexp(row[::2], row[1::2].astype(int)) for row in _carried(fast, slow)]
-    np.testing.assert_allclose(values[0], values[1], rtol=1e-13)
+    _assert_same_sums(fast, slow)
+    Y = 0.1 * rng.random(CHUNK * LANES)
+    fast, slow = ([a.copy() for a in (table, powers, carry, 0.01 * near)] for _ in range(2))
+    _one_chunk_at_once(*fast, c, 0.04, Y, 0, LANES)
+    _align_near_slowly(*slow, c, 0.04, Y, 0, LANES)
+    _assert_same_sums(fast, slow)
     out = [rng.random(CHUNK * LANES)] * 2
     fast_sums, slow_sums = (a.copy() for a in out)
     _one_square(0.4, table, c, LANES, 1.0, fast_sums)
@@ -232,13 +238,32 @@ def test_a_chunk_is_what_its_slow_twin_says(c):
     np.testing.assert_allclose(fast_sums, slow_sums, rtol=1e-14)
 
 
-def _carried(*both):
-    return [arrays[2].reshape(4, LANES) for arrays in both]
+def _assert_same_sums(fast, slow):
+    """Compare cells and what is carried on as numbers: a power may be another by one."""
+    for a, b in zip(_as_numbers(*fast), _as_numbers(*slow), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def _as_numbers(table, powers, carry, near):
+    power = powers.reshape(-1, 2, LANES)
+    cells = np.ldexp(table.reshape(-1, CHUNK, LANES), power[:, :1].astype(int))
+    totals = np.ldexp(power[:, 1], power[:, 0].astype(int))
+    return (
+        cells,
+        totals,
+        np.ldexp(carry.reshape(3, LANES)[:2], carry[2 * LANES :].astype(int)),
+        near,
+    )
 
 
 @njit
 def _one_chunk(table, powers, carry, near, c):
     _align_chunk(table, powers, carry, near, c)
+
+
+@njit
+def _one_chunk_at_once(table, powers, carry, near, c, x, Y, start, stride):
+    _align_near(table, powers, carry, near, c, x, Y, start, stride)
 
 
 @njit

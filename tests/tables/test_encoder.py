@@ -213,7 +213,10 @@ BAD = {
     "no rows": (pl.DataFrame({"a": []}, schema={"a": pl.Float64}), "0 row"),
     "no columns": (pl.DataFrame(), "0 column"),
     "one row": (pl.DataFrame({"a": [1.0]}), "n_samples = 1"),
-    "constant": (pl.DataFrame({"a": [1.0, 1.0]}), "no column of X can be used .'a': the same"),
+    "constant": (
+        pl.DataFrame({"a": [1.0, 1.0]}),
+        "table can be used .'a': the same",
+    ),
     "missing": (pl.DataFrame({"a": [None, None]}), "all values are missing"),
     "keys only": (pl.DataFrame({"a": ["x", "y", "z"]}), "a different text in every row"),
     "a series": (pl.Series([1.0, 2.0]), "Series.*one column"),
