@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from mercer._array import parse_memory
+from mercer._array import n_threads, parse_memory
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Instance, Maybe
@@ -18,18 +18,19 @@ from mercer.kernels import as_kernel
 from mercer.kernels.gradients import gradient_of
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
+from mercer.machines._metric_family import Family, every_few
 from mercer.machines._metric_search import (
     DIAGONAL,
     FULL,
     NONE,
     POWERS,
-    Family,
     Part,
     Search,
     Trial,
     Way,
     fit_loo,
     next_metric,
+    rows_within,
 )
 from mercer.machines._ridge import RidgeEstimator
 from mercer.result import Solution
@@ -150,8 +151,9 @@ class MetricEstimator(RidgeEstimator):
         """Find the metric and the shape of the kernel, on standardised columns."""
         random = check_random_state(self.random_state)
         self.scale_, whole = _standardised(rows.data, Y, weight)
-        some = whole.take(np.sort(random.permutation(len(Y))[: self.metric_rows]))
-        part = some.take(random.permutation(len(some.Y))[: self.search_rows])
+        n_metric, n_search = self._rows_to_learn_from()
+        some = whole.take(np.sort(random.permutation(len(Y))[:n_metric]))
+        part = some.take(random.permutation(len(some.Y))[:n_search])
         limits = Limits.of(time_limit=self.time_limit)
         searches = [self._search(kernel, part, limits) for kernel in self._candidates()]
         trials = [search.run() for search in searches]
@@ -164,9 +166,15 @@ class MetricEstimator(RidgeEstimator):
         self.chosen_ = best.told() | {"cut": any(search.cut for search in searches)}
         self._taught_lam = None
         if len(some.Y) < len(rows) or (self.landmarks or len(rows)) < len(rows):
-            found = fit_loo(kernel, some, self._lams())
+            found = fit_loo(kernel, some, self._lams(), parse_memory(self.memory))
             self._taught_lam = found.errors.best
             self._keep_left_out(found, some.Y, some.weight)
+
+    def _rows_to_learn_from(self) -> tuple[int, int]:
+        """Return ``metric_rows`` and ``search_rows``, or as many as fit into the budget."""
+        budget = parse_memory(self.memory)
+        side_by_side = rows_within(budget / n_threads())
+        return min(self.metric_rows, rows_within(budget)), min(self.search_rows, side_by_side)
 
     def _search(self, kernel: Radial, part: Part, limits: Limits) -> Search:
         family = Family.of(kernel, isinstance(self.kernel, str))
@@ -174,12 +182,16 @@ class MetricEstimator(RidgeEstimator):
         return Search(family, part, ways, self.rounds, limits)
 
     def _followed(self, search: Search, best: Trial, some: Part) -> np.ndarray | None:
-        """Return the metric after the chosen rounds, on all rows that it is learned from."""
+        """Return the metric after the chosen rounds, on all rows that it is learned from.
+
+        λ of the rounds belongs to the shape that they were tried with, not to that of the last fit.
+        """
         metric = None
-        for lam in search.lams.get(best.way, [])[: best.rounds]:
-            kernel = search.family.bound(some.rows, metric, best.shape)
-            K = gram(kernel, some.rows, purpose="direct", memory=parse_memory(self.memory) // 2)
-            found = solve_ridge(K, some.Y, lam / some.weight)
+        for lam in search.lams.get((best.way, best.first_shape), [])[: best.rounds]:
+            kernel = search.family.bound(some.rows, metric, best.first_shape)
+            budget = parse_memory(self.memory)
+            K = gram(kernel, some.rows, purpose="direct", memory=budget // 2)
+            found = solve_ridge(K, some.Y, lam / some.weight, memory=budget)
             metric = next_metric(kernel, some, found.value, best.way)
             if metric is None:
                 break
@@ -238,8 +250,8 @@ class MetricEstimator(RidgeEstimator):
     def _importance(self) -> np.ndarray:
         """Return each column's share of the mean squared gradient, in standard deviations."""
         centres, coefs = self._expansion()
-        step = -(-len(centres) // IMPORTANCE_ROWS)
-        gradients = gradient_of(self.kernel_, centres[::step], centres, coefs)
+        some = centres[every_few(len(centres), IMPORTANCE_ROWS)]
+        gradients = gradient_of(self.kernel_, some, centres, coefs)
         unit = np.divide(1.0, self.scale_, out=np.zeros_like(self.scale_), where=self.scale_ > 0)
         squares = (gradients**2).mean(axis=(0, 2)) * unit**2
         total = squares.sum()

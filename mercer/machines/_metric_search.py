@@ -20,24 +20,16 @@ from mercer.gram import gram
 from mercer.kernels.gradients import gradient_of
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
+from mercer.machines._metric_family import Family, Shape
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 
 NONE, DIAGONAL, FULL = "none", "diagonal", "full"
 POWERS = {DIAGONAL: (0.5, 1.0), FULL: (0.5,)}  # of the mean square of the gradients
-WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # in medians of the distances
-EXPONENTS = (0.5, 1.0, 1.5, 2.0)
-MEDIAN_ROWS = 250  # whose distances the median is taken of
 SHAPE_ROWS = 400  # on which width and exponent are chosen
 FOLDS = 3
+RESTARTS = 2  # with a better shape
 FEWEST = 16  # rows: with fewer nothing is learned
 BY_CHANCE = 2.0  # standard errors that a metric must win by: many are tried
-
-
-class Shape(NamedTuple):
-    """What a radial kernel still leaves open: the width, in median distances, and the exponent."""
-
-    width: float
-    exponent: float | None
 
 
 class Way(NamedTuple):
@@ -56,55 +48,6 @@ class Part(NamedTuple):
 
     def take(self, index: np.ndarray) -> Part:
         return Part(Sample(self.rows.data[index]), self.Y[index], self.weight[index])
-
-
-@dataclass
-class Family:
-    """A radial kernel whose width, exponent and metric are open."""
-
-    kernel: Radial
-    shapes: list[Shape]
-    fixed_gamma: bool
-
-    @property
-    def name(self) -> str:
-        return type(self.kernel).__name__
-
-    @classmethod
-    def of(cls, kernel: Radial, named: bool) -> Family:
-        """Return the family of a kernel; of one that was named, not made, all is open."""
-        has_exponent = named and "exponent" in kernel.get_params()
-        largest = getattr(kernel, "p", 2.0)
-        exponents = [q for q in EXPONENTS if q <= largest] if has_exponent else [None]
-        fixed = not isinstance(kernel.gamma, str)
-        widths = (1.0,) if fixed else WIDTHS
-        return cls(kernel, [Shape(w, q) for q in exponents for w in widths], fixed)
-
-    def near(self, shape: Shape) -> list[Shape]:
-        """Return the shapes beside one."""
-        factors = () if self.fixed_gamma else (0.5, 2.0)
-        return [shape._replace(width=shape.width * factor) for factor in factors]
-
-    def bound(self, rows: Sample, metric: np.ndarray | None, shape: Shape) -> Radial:
-        """Return the kernel with a metric and a shape; the width is in medians of these rows."""
-        params = self.kernel.get_params(deep=False) | {"metric": metric}
-        if shape.exponent is not None:
-            params["exponent"] = shape.exponent
-        plain = type(self.kernel)(**params)
-        unit = self._median(plain, rows)
-        if self.fixed_gamma:  # the metric gives way: distances keep their size
-            before = self._median(self.kernel, rows)
-            factor = (before / unit) ** (plain.p / plain.gamma_power)
-            ones = np.ones(rows.data.shape[1]) if metric is None else metric
-            return plain.set_params(metric=ones * factor).bind(rows)  # type: ignore[return-value]
-        gamma = 1.0 / (unit * shape.width**plain.gamma_power)
-        return plain.set_params(gamma=gamma).bind(rows)  # type: ignore[return-value]
-
-    @staticmethod
-    def _median(kernel: Radial, rows: Sample) -> float:
-        some = Sample(rows.data[:: -(-len(rows) // MEDIAN_ROWS)])
-        values = kernel.distances(some)[np.triu_indices(len(some), 1)]
-        return float(np.median(values[values > 0])) if (values > 0).any() else 1.0
 
 
 def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, way: Way) -> np.ndarray | None:
@@ -131,10 +74,17 @@ def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, way: Way) -> np.n
     return (vectors * values**way.power) @ vectors.T
 
 
-def fit_loo(kernel: Radial, part: Part, lams: np.ndarray | None = None) -> LooSolution:
+def rows_within(memory: float) -> int:
+    """Return how many rows `fit_loo` can take, with four matrices of all pairs and some room."""
+    return max(int((memory / (5 * 8)) ** 0.5), FEWEST)
+
+
+def fit_loo(
+    kernel: Radial, part: Part, lams: np.ndarray | None = None, memory: int | None = None
+) -> LooSolution:
     """Fit ridge regression with the λ of the smallest leave-one-out error."""
-    K = gram(kernel, part.rows, purpose="direct")
-    return solve_ridge_loo(K, part.Y, part.weight, lams)
+    K = gram(kernel, part.rows, purpose="direct", memory=memory)
+    return solve_ridge_loo(K, part.Y, part.weight, lams, memory=memory)
 
 
 class Trial(NamedTuple):
@@ -144,6 +94,11 @@ class Trial(NamedTuple):
     way: Way
     rounds: int
     shape: Shape
+    """Of the last fit."""
+
+    first_shape: Shape
+    """Of the fits that taught the metric."""
+
     errors: np.ndarray
     """Squared errors of all rows, each by a fit that has not seen it, times their weights."""
 
@@ -171,6 +126,10 @@ class Trial(NamedTuple):
         """Return whether the errors are smaller by more than chance would make them."""
         gaps = other.errors - self.errors
         return float(gaps.mean()) > BY_CHANCE * float(gaps.std()) / len(gaps) ** 0.5
+
+
+def _error(trial: Trial) -> float:
+    return trial.error
 
 
 class Step(NamedTuple):
@@ -220,8 +179,8 @@ class Search:
     rounds: int
     limits: Limits
     trials: list[Trial] = field(default_factory=list)
-    lams: dict[Way, np.ndarray] = field(default_factory=dict)
-    """λ of the fit before each round, the geometric mean over the folds, for each way."""
+    lams: dict[tuple[Way, Shape], np.ndarray] = field(default_factory=dict)
+    """λ of the fit before each round, the geometric mean over the folds, by way and first shape."""
 
     cut: bool = False
     """Whether the limits left something untried."""
@@ -229,17 +188,34 @@ class Search:
     def run(self) -> Trial:
         """Return the best way."""
         shape, error = self._best_shape()
-        plain = Trial(self.family.name, Way(NONE), 0, shape, np.array([error]), 1.0)
+        plain = Trial(self.family.name, Way(NONE), 0, shape, shape, np.array([error]), 1.0)
         if not self.ways or len(self.part.Y) < FEWEST:
             return plain
-        found = self._follow(shape)
+        found = self._follow(self.ways, shape)
         if not found:
             return plain
         [plain] = self._keep(Way(NONE), shape, [path[:1] for path in next(iter(found.values()))])
-        for way, paths in found.items():
-            self._keep(way, shape, paths)
-        best = min(self.trials, key=lambda trial: trial.error)
-        return self._refined(best, found[best.way]) if best.beats(plain) else plain
+        best = min([plain, *self._keep_all(found, shape)], key=_error)
+        if not best.beats(plain):
+            return plain
+        return self._from_better_shapes(self._refined(best, found[best.way]))
+
+    def _keep_all(self, found: dict[Way, list[list[Step]]], shape: Shape) -> list[Trial]:
+        """Keep and return a trial for each round of each way; none where nothing was learned."""
+        return [trial for way, paths in found.items() for trial in self._keep(way, shape, paths)]
+
+    def _from_better_shapes(self, best: Trial) -> Trial:
+        """Learn the metric again with the shape that a metric has shown to be better."""
+        for _ in range(RESTARTS):
+            shape, way = best.shape, best.way
+            if (way, shape) in self.lams:
+                break
+            found = self._follow([way], shape)
+            trials = self._keep_all(found, shape)
+            if not trials:
+                break
+            best = min(best, self._refined(min(trials, key=_error), found[way]), key=_error)
+        return best
 
     @property
     def folds(self) -> list[Fold]:
@@ -265,69 +241,97 @@ class Search:
         self.cut = bool(np.isinf(errors).any())
         return self.family.shapes[int(errors.argmin())], float(errors.min())
 
-    def _follow(self, shape: Shape) -> dict[Way, list[list[Step]]]:
+    def _follow(self, ways: list[Way], shape: Shape) -> dict[Way, list[list[Step]]]:
         """Return what each way learns on each fold, round by round; only what was finished."""
-        folds = self.folds
-        jobs = [(way, number) for way in self.ways for number in range(FOLDS)]
+        folds, starts = self.folds, dict[int, tuple[Radial, Step, LooSolution]]()
+        jobs = [(way, number) for way in ways for number in range(FOLDS)]
         paths: dict[tuple[Way, int], list[Step]] = {}
 
-        def follow(job: tuple[Way, int], worker: int) -> None:
+        def start(number: int, worker: int) -> None:
             if not self.limits.stopped():
-                paths[job] = list(self._path(job[0], folds[job[1]], shape))
+                kernel = self.family.bound(folds[number].learn.rows, None, shape)
+                starts[number] = kernel, *folds[number].step(kernel, None)
 
+        def follow(job: tuple[Way, int], worker: int) -> None:
+            way, number = job
+            if number in starts and not self.limits.stopped():
+                first = starts[number]
+                paths[job] = [first[1], *self._path(way, folds[number], shape, first)]
+
+        run_tiles(start, range(FOLDS), n_threads(), self.limits.interrupt)
         run_tiles(follow, jobs, n_threads(), self.limits.interrupt)
         self.cut = self.cut or len(paths) < len(jobs)
         return {
             way: [paths[way, number] for number in range(FOLDS)]
-            for way in self.ways
+            for way in ways
             if all((way, number) in paths for number in range(FOLDS))
         }
 
-    def _path(self, way: Way, fold: Fold, shape: Shape) -> Iterator[Step]:
-        """Yield the steps of one fold: the plain kernel first."""
-        metric = None
-        for number in range(self.rounds + 1):
+    def _path(
+        self, way: Way, fold: Fold, shape: Shape, start: tuple[Radial, Step, LooSolution]
+    ) -> Iterator[Step]:
+        """Yield the steps of one fold after that of the plain kernel, which all ways share."""
+        kernel, _, found = start
+        for _ in range(self.rounds):
+            metric = next_metric(kernel, fold.learn, found.value, way)
+            if metric is None or self.limits.stopped():
+                return
             kernel = self.family.bound(fold.learn.rows, metric, shape)
             step, found = fold.step(kernel, metric)
             yield step
-            if number == self.rounds or self.limits.stopped():
-                return
-            metric = next_metric(kernel, fold.learn, found.value, way)
-            if metric is None:
-                return
 
     def _keep(self, way: Way, shape: Shape, paths: list[list[Step]]) -> list[Trial]:
         """Keep and return a trial for each round of a way."""
         length = min(len(path) for path in paths)
         sizes = np.array([[step.lam for step in path[:length]] for path in paths])
-        self.lams[way] = np.exp(np.log(np.maximum(sizes, 1e-300)).mean(axis=0))
+        self.lams[way, shape] = np.exp(np.log(np.maximum(sizes, 1e-300)).mean(axis=0))
         name, weight = self.family.name, float(self.part.weight.sum())
         rounds = range(length) if way.kind == NONE else range(1, length)
         errors = (np.concatenate([path[r].errors for path in paths]) for r in rounds)
         found = [
-            Trial(name, way, r, shape, rows, weight) for r, rows in zip(rounds, errors, strict=True)
+            Trial(name, way, r, shape, shape, rows, weight)
+            for r, rows in zip(rounds, errors, strict=True)
         ]
         self.trials += found
         return found
 
     def _refined(self, best: Trial, paths: list[list[Step]]) -> Trial:
-        """Return the best width about that of a trial, with the metrics that its folds learned."""
-        shapes = self.family.near(best.shape)
+        """Return the best shape, with the metrics that the folds of a trial learned.
+
+        Without a metric, columns that mean nothing had a say in the width. So one goes from shape
+        to shape beside it as long as the errors fall.
+        """
+        metrics, tried, before = [path[best.rounds].metric for path in paths], {best.shape}, None
+        while best is not before:
+            before = best
+            beside = [shape for shape in self.family.near(best.shape) if shape not in tried]
+            tried.update(beside)
+            found = [
+                best._replace(shape=shape, errors=errors)
+                for shape, errors in self._judged(beside, metrics).items()
+            ]
+            self.trials += found
+            best = min([best, *found], key=_error)
+        return best
+
+    def _judged(
+        self, shapes: list[Shape], metrics: list[np.ndarray | None]
+    ) -> dict[Shape, np.ndarray]:
+        """Return the errors of shapes with a metric for each fold; only of what was finished."""
+        folds = self.folds
         jobs = [(shape, number) for shape in shapes for number in range(FOLDS)]
         found: dict[tuple[Shape, int], np.ndarray] = {}
-        folds = self.folds
 
         def judge(job: tuple[Shape, int], worker: int) -> None:
-            (shape, number), metric = job, paths[job[1]][best.rounds].metric
+            (shape, number), metric = job, metrics[job[1]]
             if not self.limits.stopped():
                 kernel = self.family.bound(folds[number].learn.rows, metric, shape)
                 found[job] = folds[number].step(kernel, metric)[0].errors
 
         run_tiles(judge, jobs, n_threads(), self.limits.interrupt)
         self.cut = self.cut or len(found) < len(jobs)
-        for shape in shapes:
-            parts = [found[shape, number] for number in range(FOLDS) if (shape, number) in found]
-            if len(parts) == FOLDS:
-                self.trials.append(best._replace(shape=shape, errors=np.concatenate(parts)))
-                best = min(best, self.trials[-1], key=lambda trial: trial.error)
-        return best
+        return {
+            shape: np.concatenate([found[shape, number] for number in range(FOLDS)])
+            for shape in shapes
+            if all((shape, number) in found for number in range(FOLDS))
+        }

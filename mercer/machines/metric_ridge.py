@@ -41,7 +41,7 @@ class MetricRidge(MetricEstimator, OfNumbers):
         The largest number of rounds.
     search_rows : int, default=1000
         Rows that the ways are tried on, drawn at random.
-    metric_rows : int, default=4000
+    metric_rows : int, default=2000
         Rows that the metric is then learned from, drawn at random.
     fit_intercept : bool, default=True
         Whether the last fit has an offset.
@@ -53,7 +53,8 @@ class MetricRidge(MetricEstimator, OfNumbers):
     time_limit : float or None, default=None
         Seconds for the search; what was tried until then decides.
     memory : int, str or None, default=None
-        The byte budget; None is half of the free memory.
+        The byte budget; None is half of the free memory. Where it is small, metric and ways are
+        learned from fewer rows.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class MetricRidge(MetricEstimator, OfNumbers):
         lam: Any = "loo",
         rounds: int = 5,
         search_rows: int = 1000,
-        metric_rows: int = 4000,
+        metric_rows: int = 2000,
         fit_intercept: bool = True,
         landmarks: int | None = None,
         random_state: Any = None,
@@ -158,7 +159,7 @@ class MetricRidgeClassifier(MetricEstimator, OfClasses):
         lam: Any = "loo",
         rounds: int = 5,
         search_rows: int = 1000,
-        metric_rows: int = 4000,
+        metric_rows: int = 2000,
         fit_intercept: bool = True,
         class_weight: Any = None,
         landmarks: int | None = None,
