@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer.bayes._moments import FLOOR, NOISE, Moments, lag_products, weighted_mean
 
@@ -100,33 +99,3 @@ class RunningMoments(NamedTuple):
 
 def _shared(scatters: np.ndarray, tied: bool) -> np.ndarray:
     return scatters.sum(axis=0, keepdims=True) if tied else scatters
-
-
-# ------------------------------------------------------------------------ labels in parts
-def known_classes(estimator: Any, classes: Any) -> np.ndarray:
-    """Return all labels of a model that learns in parts: those of its first call."""
-    known = getattr(estimator, "classes_", None)
-    if classes is None:
-        if known is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels")
-        return known
-    labels = np.unique(classes)
-    if len(labels) < 2:
-        raise ValueError(f"classes must hold at least two labels; got {labels.tolist()}")
-    if known is not None and not np.array_equal(labels, known):
-        raise ValueError(
-            f"classes must be those of the first call to partial_fit, {known.tolist()}; got "
-            f"{labels.tolist()}"
-        )
-    return labels
-
-
-def codes_among(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the number of each label's class among known ones."""
-    check_classification_targets(y)
-    unknown = np.setdiff1d(y, classes)
-    if len(unknown):
-        raise ValueError(
-            f"y must hold labels of classes, {classes.tolist()}; got {unknown.tolist()} as well"
-        )
-    return np.searchsorted(classes, y)

@@ -14,9 +14,9 @@ from mercer._estimator import (
     ProvedEstimator,
     check_weights,
     class_codes,
-    class_priors,
     validated,
 )
+from mercer._labels import class_priors, codes_among, known_classes
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, StateError
 from mercer.bayes._moments import (
@@ -34,7 +34,7 @@ from mercer.bayes._moments import (
     weighted_mean,
     whiten,
 )
-from mercer.bayes._running import RunningMoments, codes_among, known_classes
+from mercer.bayes._running import RunningMoments
 from mercer.bayes.rule import BayesRule
 from mercer.result import Certificate, Solution, Status
 

@@ -116,6 +116,15 @@ class WorkingSet:
             self.add(new)
             inner = inner if len(new) else 0.1 * inner
 
+    def start_at(self, w: np.ndarray, lam: float, ridge: float) -> None:
+        """Begin with these coefficients of all columns, in an empty set."""
+        w = np.maximum(w, 0.0) if self.positive else w
+        self._set_ridge(ridge)
+        self.add(np.flatnonzero(w))
+        self.w[:] = w[self.index]
+        self.rest = self._rest_of(np.arange(len(self.w)), self.w)
+        self._proof(lam)
+
     def _set_ridge(self, ridge: float) -> None:
         """Go over to another μ."""
         self.gradient[self.index] -= (ridge - self.ridge) * self.w

@@ -167,11 +167,17 @@ class LassoDesign(NamedTuple):
         return kind(self.columns, self.y, self.positive)
 
 
-def solve_lasso(design: LassoDesign, lam: float, *, tol: float, limits: Limits) -> Solution:
-    """Solve for one λ: by a few larger ones on the way, roughly."""
+def solve_lasso(
+    design: LassoDesign, lam: float, *, tol: float, limits: Limits, start: Any = None
+) -> Solution:
+    """Solve for one λ: from coefficients of the data, or by a few larger λ on the way, roughly."""
     work = design.working_set()
     target, ridge = design.penalties(lam)
     before = float(work.upward(work.b).max(initial=0.0))
+    if start is not None:
+        units, _ = design.scaling.in_units(np.ones((len(start), 1)))
+        work.start_at(start / units[:, 0], target, ridge)
+        before = target
     while before * STRIDE > target > 0.0 and not limits.stopped(work.steps):
         work.solve(before * STRIDE, before, max(tol, ROUGH_GAP), limits, ridge)
         before *= STRIDE

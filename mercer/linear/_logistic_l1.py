@@ -11,6 +11,13 @@ from mercer.optimize._l1_newton import L1Newton, L1Problem
 from mercer.result import Solution
 
 
+def likelihood_risk(codes: np.ndarray, weight: np.ndarray, n_classes: int) -> Risk:
+    """Return minus the log-likelihood: of one function for two classes, else one for each."""
+    if n_classes == 2:
+        return ScalarRisk(Logistic(), 2.0 * codes - 1.0, weight)
+    return SoftmaxRisk(codes, weight, n_classes)
+
+
 def solve_l1(
     design: LogisticDesign,
     codes: np.ndarray,
@@ -26,11 +33,7 @@ def solve_l1(
 
     ``unit`` is that of the weights, in which the figures of the proof are given.
     """
-    risk: Risk
-    if n_classes == 2:
-        risk = ScalarRisk(Logistic(), 2.0 * codes - 1.0, weight)
-    else:
-        risk = SoftmaxRisk(codes, weight, n_classes)
+    risk = likelihood_risk(codes, weight, n_classes)
     scale = design.scale[:, 0]
     kinks = l1 / design.unit / scale
     if design.intercept:

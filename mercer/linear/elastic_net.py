@@ -5,11 +5,13 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
+from mercer._docstrings import described
 from mercer._sklearn import Interval
 from mercer.linear._lasso_path import LassoPath, path_of
-from mercer.linear.lasso import Lasso
+from mercer.linear.lasso import SHARED, Lasso
 
 
+@described(SHARED)
 class ElasticNet(Lasso):
     """The elastic net: min of (1/2n) Σᵢ (yᵢ − w·xᵢ − b)² + λρ‖w‖₁ + ½λ(1 − ρ)‖w‖² over w and b.
 
@@ -20,29 +22,14 @@ class ElasticNet(Lasso):
 
     Parameters
     ----------
-    lam : float, default=1.0
-        λ > 0.
+    [lam]
     l1_ratio : float, default=0.5
         ρ, 0 ≤ ρ ≤ 1: the share of ‖w‖₁ in the penalty.
-    fit_intercept : bool, default=True
-        Whether to fit the offset b, which is not penalised.
-    positive : bool, default=False
-        Whether coefficients must be ≥ 0; the offset may have either sign.
-    tol : float, default=1e-6
-        The duality gap that is proved, relative to the objective of w = 0.
-    max_iter : int, default=100000
-        Most sweeps over the coefficients; −1 is no limit.
-    time_limit : float or None, default=None
-        Seconds; then, and on Ctrl-C, the best so far is kept, with a warning.
+    [fit]
 
     Attributes
     ----------
-    coef_ : array of shape (d,)
-        w.
-    intercept_ : float
-        b.
-    n_iter_ : int
-        Sweeps.
+    [fitted]
     certificate_ : Certificate
         Primal, dual, duality gap, and by how much the worst column violates its condition.
 
@@ -70,6 +57,7 @@ class ElasticNet(Lasso):
         fit_intercept: bool = True,
         positive: bool = False,
         tol: float = 1e-6,
+        warm_start: bool = False,
         max_iter: int = 100_000,
         time_limit: float | None = None,
     ):
@@ -78,12 +66,14 @@ class ElasticNet(Lasso):
             fit_intercept=fit_intercept,
             positive=positive,
             tol=tol,
+            warm_start=warm_start,
             max_iter=max_iter,
             time_limit=time_limit,
         )
         self.l1_ratio = l1_ratio
 
 
+@described(SHARED)
 def elastic_net_path(
     X: Any,
     y: Any,
@@ -112,9 +102,7 @@ def elastic_net_path(
 
     Returns
     -------
-    LassoPath
-        ``lams`` (falling), ``coefs`` (d, n_lams), ``gaps``, ``intercepts``, ``certificates``; it
-        unpacks into the first three, as scikit-learn's function returns them.
+    [path]
 
     Examples
     --------

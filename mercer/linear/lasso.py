@@ -5,8 +5,10 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
+from mercer._docstrings import described
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Integers
@@ -14,7 +16,46 @@ from mercer.linear._base import LinearRegressor
 from mercer.linear._lasso_path import LassoDesign, LassoPath, path_of, solve_lasso
 from mercer.result import Solution
 
+SHARED = {
+    "lam": """\
+lam : float, default={lam}
+    λ > 0.
+""",
+    "fit": """\
+fit_intercept : bool, default={fit_intercept}
+    Whether to fit the offset b, which is not penalised.
+positive : bool, default={positive}
+    Whether coefficients must be ≥ 0; the offset may have either sign.
+tol : float, default={tol}
+    The duality gap that is proved, relative to the objective of w = 0.
+warm_start : bool, default={warm_start}
+    Whether to begin with the coefficients of the fit before; the answer is the same, sooner.
+max_iter : int, default={max_iter}
+    Most sweeps over the coefficients; −1 is no limit.
+time_limit : float or None, default={time_limit}
+    Seconds; then, and on Ctrl-C, the best so far is kept, with a warning.
+""",
+    "fitted": """\
+coef_ : array of shape (d,)
+    w.
+intercept_ : float
+    b.
+sparse_coef_ : sparse array of shape (1, d)
+    w, without its zeros.
+n_iter_ : int
+    Sweeps.
+dual_gap_ : float
+    The duality gap of the certificate.
+""",
+    "path": """\
+LassoPath
+    ``lams`` (falling), ``coefs`` (d, n_lams), ``gaps``, ``intercepts``, ``certificates``; it
+    unpacks into the first three, as scikit-learn's function returns them.
+""",
+}
 
+
+@described(SHARED)
 class Lasso(RegressorMixin, LinearRegressor):
     """The lasso: min over w and b of (1/2n) Σᵢ (yᵢ − w·xᵢ − b)² + λ‖w‖₁.
 
@@ -24,27 +65,12 @@ class Lasso(RegressorMixin, LinearRegressor):
 
     Parameters
     ----------
-    lam : float, default=1.0
-        λ > 0.
-    fit_intercept : bool, default=True
-        Whether to fit the offset b, which is not penalised.
-    positive : bool, default=False
-        Whether coefficients must be ≥ 0; the offset may have either sign.
-    tol : float, default=1e-6
-        The duality gap that is proved, relative to the objective of w = 0.
-    max_iter : int, default=100000
-        Most sweeps over the coefficients; −1 is no limit.
-    time_limit : float or None, default=None
-        Seconds; then, and on Ctrl-C, the best so far is kept, with a warning.
+    [lam]
+    [fit]
 
     Attributes
     ----------
-    coef_ : array of shape (d,)
-        w.
-    intercept_ : float
-        b.
-    n_iter_ : int
-        Sweeps.
+    [fitted]
     certificate_ : Certificate
         Primal, dual, duality gap, and by how much the worst column violates |xᵀr| ≤ nλ
         (xᵀr ≤ nλ for coefficients ≥ 0).
@@ -70,6 +96,7 @@ class Lasso(RegressorMixin, LinearRegressor):
         "lam": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "positive": ["boolean"],
+        "warm_start": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
@@ -82,6 +109,7 @@ class Lasso(RegressorMixin, LinearRegressor):
         fit_intercept: bool = True,
         positive: bool = False,
         tol: float = 1e-6,
+        warm_start: bool = False,
         max_iter: int = 100_000,
         time_limit: float | None = None,
     ):
@@ -89,6 +117,7 @@ class Lasso(RegressorMixin, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.positive = positive
         self.tol = tol
+        self.warm_start = warm_start
         self.max_iter = max_iter
         self.time_limit = time_limit
 
@@ -96,10 +125,26 @@ class Lasso(RegressorMixin, LinearRegressor):
         rows = self._checked(X, y, sample_weight)
         design = LassoDesign.of(*rows, self.fit_intercept, self.l1_ratio, self.positive)
         limits = Limits.of(self.max_iter, self.time_limit)
-        solution = solve_lasso(design, self.lam, tol=self.tol, limits=limits)
+        before = getattr(self, "coef_", None) if self.warm_start else None
+        if before is not None and len(before) != design.columns.shape[1]:
+            raise ValueError(
+                f"warm_start=True goes on from {len(before)} coefficients, but X has "
+                f"{design.columns.shape[1]} columns"
+            )
+        solution = solve_lasso(design, self.lam, tol=self.tol, limits=limits, start=before)
         self._keep(design.scaling, solution.value[:, None])
         self.n_iter_ = solution.stats["steps"]
         return solution
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap, in the unit of the objective."""
+        return self.certificate_.parts["gap"]
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The coefficients as a sparse row."""
+        return sp.csr_array(self.coef_[None])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,6 +152,7 @@ class Lasso(RegressorMixin, LinearRegressor):
         return tags
 
 
+@described(SHARED)
 def lasso_path(
     X: Any,
     y: Any,
@@ -145,9 +191,7 @@ def lasso_path(
 
     Returns
     -------
-    LassoPath
-        ``lams`` (falling), ``coefs`` (d, n_lams), ``gaps``, ``intercepts``, ``certificates``; it
-        unpacks into the first three, as scikit-learn's function returns them.
+    [path]
 
     Examples
     --------

@@ -16,7 +16,7 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
 from mercer._state import Attribute, Floats, Instance, Integers, Labels, Maybe, one_more, per_class
 from mercer._threads import threads_for
-from mercer.linear._base import LinearModel, checked_unit
+from mercer.linear._base import checked_unit
 from mercer.linear._inference import CoefficientTable
 from mercer.linear._logistic import (
     BinaryLikelihood,
@@ -32,7 +32,9 @@ from mercer.linear._logistic_hessian import hessian
 from mercer.linear._logistic_l1 import solve_l1
 from mercer.linear._logistic_lbfgs import descend_lbfgs
 from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun
+from mercer.linear._logistic_parts import LogisticParts
 from mercer.losses.risk import log_probabilities
+from mercer.optimize._in_parts import forget
 from mercer.result import Certificate, Solution, Status
 
 STILL_MOVING = 0.1  # change of a decision value by the last step that says: not at a minimum
@@ -40,7 +42,7 @@ ERROR_OPERATIONS = 4e8  # operations that standard errors may take
 MANY_CLASSES = 20  # classes
 
 
-class LogisticRegression(ClassifierMixin, LinearModel):
+class LogisticRegression(ClassifierMixin, LogisticParts):
     """Logistic regression: min over w and b of −Σᵢ sᵢ log p(yᵢ | xᵢ) + (λ/2)‖w‖².
 
     Two classes have p = 1 / (1 + exp(−w·x − b)) for ``classes_[1]``; several have a function for
@@ -95,6 +97,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     separating_direction_, separating_intercept_ : array or None
         w and b of a function that separates the classes, shaped as ``coef_`` and ``intercept_``:
         no label is behind another class, and some are ahead. None if there is none or λ > 0.
+    curvature_, n_rows_seen_ : array, int
+        What `partial_fit` keeps of the rows before.
     certificate_ : Certificate
         Newton's decrement, the norm of the gradient, the objective; ``separation`` where there is
         one. With ρ > 0: primal, dual, duality gap.
@@ -168,6 +172,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None, **thresholds: float) -> Solution:
         """Fit and keep all but the proof; thresholds are those of `NewtonRun`."""
+        forget(self)
         X, y = self._fit_table(X, y)
         limits = Limits.of(self.max_iter, self.time_limit)
         codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))

@@ -144,8 +144,9 @@ class RidgeEstimator(SpanEstimator):
         """Change the kernel by what the targets say; here it is as it was given."""
 
     def _gram(self, rows: Sample) -> Gram:
-        # half of the budget for K, half for its factor
-        budget = parse_memory(self.memory) // 2
+        # of the budget the rest is for its factor, or for eigenvectors and what makes them
+        share = 2 if isinstance(self.lam, Real) else 3
+        budget = parse_memory(self.memory) // share
         return gram(self.kernel_, rows, purpose="direct", memory=budget)
 
     def _solve(self, K: Gram, Y: np.ndarray, weight: np.ndarray) -> Solution:

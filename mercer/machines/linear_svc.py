@@ -9,9 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import WEIGHTED, ProvedEstimator, check_weights, class_codes, validated
+from mercer._docstrings import described
+from mercer._estimator import (
+    FLOATS,
+    WEIGHTED,
+    ProvedEstimator,
+    check_weights,
+    class_codes,
+    validated,
+)
+from mercer._labels import codes_among, known_classes, not_balanced, part_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers, Labels, per_class
@@ -23,9 +33,19 @@ from mercer.machines._margin import (
     one_or_all,
     weighted_classes,
 )
+from mercer.optimize._in_parts import KEPT, PARTS, forget, learn_parts
 from mercer.optimize._l1_newton import L1Newton, L1Problem
 from mercer.result import Solution
 from mercer.solvers import solve_dual_coordinate
+
+
+def _has_parabola(model: Any) -> bool:
+    if model.penalty == "l1" or model.loss == "hinge":
+        raise AttributeError(
+            'partial_fit needs penalty="l2" and loss="squared_hinge", which have a parabola; '
+            f"got {model.penalty!r} and {model.loss!r}"
+        )
+    return not_balanced(model)
 
 
 class LinearSVC(ClassifierMixin, ProvedEstimator):
@@ -64,6 +84,8 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
     ----------
     coef_, intercept_
         Weights (1, d) or (n_classes, d) and offsets.
+    curvature_, n_rows_seen_ : array, int
+        What `partial_fit` keeps of the rows before.
     certificate_ : Certificate
         ``primal, dual, gap, relative_gap, kkt``; of several classes each one's in ``problems``.
 
@@ -80,6 +102,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
         "coef_": Floats(per_class, "columns"),
         "intercept_": Floats(per_class),
         "n_iter_": Integers(),
+        **KEPT,
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -123,6 +146,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to rows X (dense or sparse) and labels y."""
         self._validate_params()
+        forget(self)
         X, y = validated(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         weight = check_weights(sample_weight, X.shape[0])
         self.classes_, codes, cost = weighted_classes(y, self.C * weight, self.class_weight)
@@ -146,6 +170,33 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
         self.coef_ = np.array([s.value for s in solutions])
         self.intercept_ = np.array([s.intercept for s in solutions])
         self.n_iter_ = max(s.stats["sweeps"] for s in solutions)
+        self._accept(merged(solutions))
+        return self
+
+    @available_if(_has_parabola)
+    @described(PARTS)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> LinearSVC:
+        """Take in more rows: the minimum of their loss and the parabola of all rows before.
+
+        [parts]
+        """
+        self._validate_params()
+        X, y = validated(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, reset=not hasattr(self, "coef_")
+        )
+        weight = self.C * check_weights(sample_weight, X.shape[0])
+        self.classes_ = known_classes(self, classes)
+        codes = codes_among(y, self.classes_)
+        cost = weight * part_factors(self.class_weight, self.classes_)[codes]
+        problems = against_rest(self.classes_, codes)
+        risks = [(ScalarRisk(SquaredHinge(), sign, cost), f"{name}, ") for sign, name in problems]
+        bias = self.intercept_scaling if self.fit_intercept else 0.0
+        penalty = np.ones(X.shape[1] + int(bias > 0.0))
+        limits = Limits.of(self.max_iter, self.time_limit)
+        solutions = learn_parts(self, X, risks, penalty, bias, limits)
+        self.n_iter_ = max(s.stats["steps"] for s in solutions)
         self._accept(merged(solutions))
         return self
 

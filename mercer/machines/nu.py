@@ -8,14 +8,14 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
+from mercer._docstrings import described
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Either, Floats
 from mercer.gram import Gram
 from mercer.machines._classifier import Training
 from mercer.machines._voting import VotingMachine
-from mercer.machines.svr import SingleMachine
+from mercer.machines.svr import SHARED, RegressionMachine
 from mercer.margin import MarginProblem, NuProblem
 from mercer.solvers import MarginSolution, solve_nu
 
@@ -136,7 +136,8 @@ class NuSVC(VotingMachine):
         super()._finish(training, solutions)
 
 
-class NuSVR(RegressorMixin, SingleMachine):
+@described(SHARED)
+class NuSVR(RegressionMachine):
     """Support vector regression by a share ν: the width ε of the tube is a part of the solution.
 
     min ½‖f‖² + C (νnε + Σᵢ max(0, |yᵢ − f(xᵢ) − b| − ε)) over f, b and ε ≥ 0: at most a share ν of
@@ -145,21 +146,16 @@ class NuSVR(RegressorMixin, SingleMachine):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default="rbf"
-        The kernel.
+    [kernel]
     nu : float, default=0.5
         ν in (0, 1].
     C : float, default=1.0
         Bound of the coefficients, C > 0.
-    tol : float, default=1e-3
-        Relative duality gap and KKT violation (in units of y) at which the fit is done.
-    max_iter, time_limit, memory
-        As for `SVC`.
+    [end]
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
-        As in scikit-learn.
+    [fitted]
     epsilon_ : float
         ε, half the width of the tube.
     certificate_ : Certificate
@@ -181,7 +177,7 @@ class NuSVR(RegressorMixin, SingleMachine):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SingleMachine._parameter_constraints,
+        **RegressionMachine._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
         "C": [Interval(Real, 0, None, closed="neither")],
     }
@@ -197,13 +193,9 @@ class NuSVR(RegressorMixin, SingleMachine):
         time_limit: float | None = None,
         memory: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(kernel, tol, max_iter, time_limit, memory)
         self.nu = nu
         self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
         """Fit the machine to rows X and numbers y."""
@@ -221,7 +213,3 @@ class NuSVR(RegressorMixin, SingleMachine):
         self.epsilon_ = float(solution.stats["price"])
         self._keep_machine(sample, solution)
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        return self._values(X)

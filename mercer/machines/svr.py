@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._docstrings import described
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers
 from mercer.kernels.sample import Sample
@@ -17,6 +18,23 @@ from mercer.machines._margin import MarginEstimator
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import MarginSolution, SmoState, solve_margin
+
+SHARED = {
+    "kernel": """\
+kernel : Kernel, str or callable, default="{kernel}"
+    The kernel.
+""",
+    "end": """\
+tol : float, default={tol}
+    Relative duality gap and KKT violation (in units of y) at which the fit is done.
+max_iter, time_limit, memory
+    As for `SVC`.
+""",
+    "fitted": """\
+support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+    As in scikit-learn.
+""",
+}
 
 
 class SingleMachine(MarginEstimator):
@@ -28,6 +46,15 @@ class SingleMachine(MarginEstimator):
         "n_support_": Integers(1),
         "n_iter_": Integers(),
     }
+
+    def __init__(
+        self, kernel: Any, tol: float, max_iter: int, time_limit: float | None, memory: Any
+    ):
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory = memory
 
     def _solve_one(
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
@@ -74,26 +101,30 @@ class SingleMachine(MarginEstimator):
         return self._sums(X, self.dual_coef_.T, self.intercept_)[:, 0]
 
 
-class SVR(RegressorMixin, SingleMachine):
+class RegressionMachine(RegressorMixin, SingleMachine):
+    """A machine whose function is the answer."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f(x) + b for new rows."""
+        return self._values(X)
+
+
+@described(SHARED)
+class SVR(RegressionMachine):
     """Support vector regression: min ½‖f‖² + C Σᵢ max(0, |yᵢ − f(xᵢ) − b| − ε).
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default="rbf"
-        The kernel.
+    [kernel]
     C : float, default=1.0
         Bound of the coefficients, C > 0; ``inf`` lets no target lie outside the tube.
     epsilon : float, default=0.1
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
-    tol : float, default=1e-3
-        Relative duality gap and KKT violation (in units of y) at which the fit is done.
-    max_iter, time_limit, memory
-        As for `SVC`.
+    [end]
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
-        As in scikit-learn.
+    [fitted]
     certificate_ : Certificate
         Duality gap and KKT conditions.
 
@@ -124,13 +155,9 @@ class SVR(RegressorMixin, SingleMachine):
         time_limit: float | None = None,
         memory: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(kernel, tol, max_iter, time_limit, memory)
         self.C = C
         self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
         """Fit the machine to rows X and numbers y."""
@@ -142,11 +169,8 @@ class SVR(RegressorMixin, SingleMachine):
         self._solve_one(sample, MarginProblem.regress(y, bounds, self.epsilon))
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        return self._values(X)
 
-
+@described(SHARED)
 class OneClassSVM(OutlierMixin, SingleMachine):
     """One-class support vector machine: a region that holds all but a share ν of the points.
 
@@ -154,8 +178,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default="rbf"
-        The kernel.
+    [kernel]
     nu : float, default=0.5
         ν in (0, 1]: at most this share lies outside, at least this share are support vectors.
     tol, max_iter, time_limit, memory
@@ -197,12 +220,8 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         time_limit: float | None = None,
         memory: Any = None,
     ):
-        self.kernel = kernel
+        super().__init__(kernel, tol, max_iter, time_limit, memory)
         self.nu = nu
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Fit the region; ``y`` is not used. As in LIBSVM, Σβ = ν Σ weights."""

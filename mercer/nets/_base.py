@@ -13,13 +13,23 @@ from mercer._estimator import ProvedEstimator, check_weights
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Floats, Integers, Maybe
+from mercer._state import COLUMNS, Attribute, Floats, Integers, Maybe
 from mercer.nets.inputs import Units, inputs_of
 from mercer.nets.network import Batch, Layers, Objective
-from mercer.nets.training import SMALL_SAMPLE, Run, TrainingSettings, TrainingTask, train
+from mercer.nets.training import (
+    SMALL_SAMPLE,
+    Momentum,
+    Run,
+    TrainingSettings,
+    TrainingTask,
+    train,
+    train_once,
+)
 from mercer.result import Certificate, Solution, Status
 
 DENSE = 2**22  # cells; small samples up to here are made dense
+
+PART_STATE = ("units_", "units_out_", "momentum_", "n_steps_")  # what partial_fit goes on from
 
 SHARED = {
     "hidden layers": """\
@@ -56,6 +66,11 @@ random_state : int, RandomState instance or None, default={random_state}
     The first weights, the batches and the rows that are held out.
 time_limit : float or None, default={time_limit}
     Seconds for the fit; then what has been reached is kept, with a warning.
+""",
+    "parts": """\
+Batches of these rows are stepped on once, in random order, by "adam" (or "sgd"); means of
+gradients are kept from call to call, and so are the units of the first part. There is no warning
+before a minimum is reached: the certificate says how steep the loss of these rows still is.
 """,
     "fitted": """\
 coefs_, intercepts_ : list of arrays
@@ -101,6 +116,10 @@ class NetEstimator(ProvedEstimator):
         "loss_curve_": Floats("epochs"),
         "validation_curve_": Maybe(Floats("checked epochs")),
         "n_iter_": Integers(),
+        "units_": Maybe(Floats(2, COLUMNS)),
+        "units_out_": Maybe(Floats(2, "targets")),
+        "momentum_": Maybe(Floats(2, "parameters")),
+        "n_steps_": Maybe(Integers()),
     }
 
     _loss = "squared"
@@ -123,6 +142,8 @@ class NetEstimator(ProvedEstimator):
 
     coefs_: list[np.ndarray]
     intercepts_: list[np.ndarray]
+    momentum_: np.ndarray
+    n_steps_: int
 
     # ------------------------------------------------------------ fit
     def _hidden_sizes(self) -> tuple[int, ...]:
@@ -188,6 +209,35 @@ class NetEstimator(ProvedEstimator):
         self._keep(run, layers, sample)
         return _proved(run, objective, self._returned(layers, sample), scale, settings)
 
+    def _learn_rows(self, sample: TrainingRows, layers: Layers) -> Solution:
+        """Go once over more rows, from the parameters so far, or from random ones."""
+        rng = check_random_state(self.random_state)
+        theta = self._returned(layers, sample) if hasattr(self, "coefs_") else layers.start(rng)
+        if len(theta) != layers.n_parameters:
+            raise ValueError("hidden must stay what it was at the first call to partial_fit")
+        settings = self._settings(len(sample.targets), layers)
+        settings = settings._replace(solver="sgd" if self.solver == "sgd" else "adam")
+        objective = Objective(layers, self._loss, sample.batch(np.float64), self.lam)
+        task = TrainingTask(objective, objective.batch, None, *_figures(objective, theta))
+        before = Momentum(np.zeros((2, len(theta))), 0)
+        if hasattr(self, "momentum_"):
+            before = Momentum(self.momentum_, self.n_steps_)
+        run, momentum = train_once(task, settings, theta, before, rng)
+        curve = [*getattr(self, "loss_curve_", ()), *run.curve]
+        self._keep(run, layers, sample)
+        self.loss_curve_, self.n_iter_ = np.array(curve), len(curve)
+        self.momentum_, self.n_steps_ = momentum
+        self.units_ = np.array(sample.units)
+        if sample.units_out is not None:
+            self.units_out_ = np.array(sample.units_out)
+        start = task.gradient_scale
+        return _proved(run, objective, self._returned(layers, sample), start, settings)
+
+    def _units_so_far(self, name: str) -> Units | None:
+        """Return the units of the part before, which stay those of the first."""
+        units = getattr(self, name, None)
+        return None if units is None else Units(*units)
+
     def _split(self, sample: TrainingRows, rng: Any) -> tuple[TrainingRows, TrainingRows | None]:
         """Return what is trained on and what is held out; classes keep their shares."""
         if not self.early_stopping:
@@ -215,7 +265,8 @@ class NetEstimator(ProvedEstimator):
         self.coefs_, self.intercepts_ = weights, biases
         self.loss_curve_ = np.array(run.curve)
         self.n_iter_ = max(run.epochs, 1)
-        self.__dict__.pop("validation_curve_", None)  # of an earlier fit
+        for name in ("validation_curve_", *PART_STATE):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if run.validation:
             self.validation_curve_ = np.array(run.validation)
 
@@ -252,9 +303,23 @@ def _proved(
         "solver": settings.solver,
         "parameters": len(theta),
     }
-    about = f"a stationary point of {len(objective.batch)} rows; no global guarantee"
+    n = len(objective.batch)
+    about = f"a stationary point of {n} rows; no global guarantee"
+    if run.status is Status.PART_LEARNED:
+        about = f"one pass over {n} rows: the gradient after it against that before; no minimum"
     proof = Certificate("relative gradient", size / max(scale, TINY), settings.tol, about, parts)
     return Solution(theta, _final_status(run.status, proof.ok), proof)
+
+
+def steps_on_batches(model: Any) -> bool:
+    """Raise if rows in parts are not what a network is to learn from."""
+    if model.early_stopping or model.solver == "lbfgs":
+        raise AttributeError(
+            f"partial_fit steps on batches of the rows it is given: it needs early_stopping=False "
+            f"and a solver other than 'lbfgs'; got early_stopping={model.early_stopping} and "
+            f"solver={model.solver!r}"
+        )
+    return True
 
 
 def _is_size(value: Any) -> bool:
@@ -263,6 +328,8 @@ def _is_size(value: Any) -> bool:
 
 def _final_status(status: Status, proved: bool) -> Status:
     """Return how the training ended, unless the proof knows better."""
+    if status is Status.PART_LEARNED:
+        return status
     if proved and status in (Status.MAX_EPOCHS, Status.NOT_STATIONARY, Status.TIME_LIMIT):
         return Status.OPTIMAL
     return Status.NOT_STATIONARY if status is Status.OPTIMAL and not proved else status

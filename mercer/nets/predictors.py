@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, class_codes, validated
+from mercer._labels import codes_among, known_classes
 from mercer._state import Attribute, Chain, Instance, Labels
-from mercer.nets._base import SHARED, NetEstimator, TrainingRows
+from mercer.nets._base import SHARED, NetEstimator, TrainingRows, steps_on_batches
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
 
@@ -149,6 +151,32 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
         self._accept(self._fit_network(sample, layers))
         return self
 
+    @available_if(steps_on_batches)
+    @described(SHARED)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> MLPClassifier:
+        """Take in more rows by one pass over them.
+
+        [parts]
+
+        Parameters
+        ----------
+        X, y : table (dense or sparse), labels
+            More rows.
+        classes : array of shape (k,), default=None
+            All labels that will ever come; needed by the first call.
+        sample_weight : array of shape (n,), default=None
+            Weights ≥ 0.
+        """
+        X, y = self._fit_table(X, y, reset=not hasattr(self, "coefs_"))
+        self.classes_ = known_classes(self, classes)
+        X, codes, weight = self._distinct(X, codes_among(y, self.classes_), sample_weight)
+        units = self._units_so_far("units_") or self._units(X, weight)
+        layers = self._layers(X.shape[1], len(self.classes_))
+        self._accept(self._learn_rows(TrainingRows(X, codes, weight, units), layers))
+        return self
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Return what goes into the softmax, (m, k); of two classes the difference, (m,)."""
         G = self._outputs(self._new_table(X))
@@ -210,12 +238,45 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
         """Train the network on rows X with targets y, of shape (n,) or (n, t)."""
         X, y = self._fit_table(X, y, multi_output=True, y_numeric=True)
         X, y, weight = self._distinct(X, np.asarray(y, dtype=np.float64), sample_weight)
+        sample = self._sample(X, y, weight, None, None)
+        self._accept(self._fit_network(sample, self._layers(X.shape[1], sample.targets.shape[1])))
+        return self
+
+    def _sample(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, units: Any, units_out: Any
+    ) -> TrainingRows:
+        """Return rows and targets in their units, by default those of these rows."""
         self._one_target = y.ndim == 1
         T = y[:, None] if y.ndim == 1 else y
-        units_out = self._units_out(T, weight)
+        units_out = units_out or self._units_out(T, weight)
         T = units_out.apply(T, np.float64)
-        sample = TrainingRows(X, T, weight, self._units(X, weight), units_out)
-        self._accept(self._fit_network(sample, self._layers(X.shape[1], T.shape[1])))
+        return TrainingRows(X, T, weight, units or self._units(X, weight), units_out)
+
+    @available_if(steps_on_batches)
+    @described(SHARED)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPRegressor:
+        """Take in more rows by one pass over them.
+
+        [parts]
+
+        Parameters
+        ----------
+        X, y : table (dense or sparse), targets
+            More rows.
+        sample_weight : array of shape (n,), default=None
+            Weights ≥ 0.
+        """
+        checks = {"multi_output": True, "y_numeric": True, "reset": not hasattr(self, "coefs_")}
+        X, y = self._fit_table(X, y, **checks)
+        X, y, weight = self._distinct(X, np.asarray(y, dtype=np.float64), sample_weight)
+        known, given = getattr(self, "intercepts_", None), 1 if y.ndim == 1 else y.shape[1]
+        if known is not None and len(known[-1]) != given:
+            raise ValueError(
+                f"y must have as many targets as in the first part, {len(known[-1])}; got {given}"
+            )
+        units = self._units_so_far("units_"), self._units_so_far("units_out_")
+        sample = self._sample(X, y, weight, *units)
+        self._accept(self._learn_rows(sample, self._layers(X.shape[1], sample.targets.shape[1])))
         return self
 
     def _units_out(self, T: np.ndarray, weight: np.ndarray) -> Units:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -102,6 +103,29 @@ def train(task: TrainingTask, settings: TrainingSettings, theta: np.ndarray, rng
     return run
 
 
+class Momentum(NamedTuple):
+    """What the steps on batches remember of the gradients before."""
+
+    means: np.ndarray  # (2, parameters): of gradients (for "sgd" the last step) and their squares
+    steps: int
+
+
+def train_once(
+    task: TrainingTask, settings: TrainingSettings, theta: np.ndarray, before: Momentum, rng: Any
+) -> tuple[Run, Momentum]:
+    """Go once over the rows from θ, with what steps before have left; batches in random order."""
+    run, descent = Run(theta), _Descent(task, settings, rng)
+    descent.m[:], descent.v[:] = before.means
+    descent.steps = before.steps
+    try:
+        descent.once(run)
+    except _Stop as stop:
+        run.status = stop.status
+    except KeyboardInterrupt:
+        run.status = Status.INTERRUPTED
+    return run, Momentum(np.array([descent.m, descent.v], dtype=np.float64), descent.steps)
+
+
 # ---------------------------------------------------------------- batches
 class _Descent:
     """Steps on random batches, in the precision of the rows."""
@@ -122,8 +146,14 @@ class _Descent:
 
     def go(self, run: Run) -> None:
         """Step until the gradient is small, or until held-out rows say that it is enough."""
+        self._step_by(self._until_settled if self.task.held_out is None else self._until_worse, run)
+
+    def once(self, run: Run) -> None:
+        """Step through all batches once."""
+        self._step_by(self._one_epoch, run)
+
+    def _step_by(self, stop: Callable[[Run], None], run: Run) -> None:
         self.theta[:] = self.best = run.theta
-        stop = self._until_settled if self.task.held_out is None else self._until_worse
         # threads cost more than they bring in products of a few hundred rows and columns
         work = self.most * max(a * b for a, b in self.task.objective.layers.shapes)
         threads = nullcontext() if work > THREADED_PRODUCT else one_blas_thread()
@@ -162,6 +192,10 @@ class _Descent:
             momentum_step(self.theta, self.g, self.m, *shared, self.settings.momentum)
 
     # ------------------------------------------------------------ when to stop
+    def _one_epoch(self, run: Run) -> None:
+        next(self._epochs(run))
+        run.theta, run.status = self.theta.astype(np.float64), Status.PART_LEARNED
+
     def _until_settled(self, run: Run) -> None:
         """Go on until the gradient is small; where batches gain nothing more, finish on all rows.
 

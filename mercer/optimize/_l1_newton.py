@@ -17,7 +17,7 @@ from mercer._floats import EPS, TINY
 from mercer._limits import Limits
 from mercer._threads import threads_for
 from mercer.losses import Curvature, Risk
-from mercer.optimize._loops import sweeps
+from mercer.optimize._loops import column_sweeps, sweeps
 from mercer.optimize._signed import signed_steps, solve_signed
 from mercer.result import Certificate, Solution, Status
 
@@ -29,6 +29,8 @@ HIDDEN_GAIN = 1e-13  # gain, relative to the value at 0, that rounding may hide
 PARABOLA_TURNS = 30  # of sweeps and equations, for one parabola
 SWEEPS = 20  # in a turn
 TURN_PRODUCTS = 2e8  # multiplications in a turn
+MOST_SWEEPS = 400  # over sparse columns, for one parabola
+HESSIAN_COLUMNS = 1000  # in the set, up to which their Hessian is cheap, and its equations exact
 ROUGH = 0.1  # share of the slopes that the first parabolas may leave
 SETTLED = 1e-12  # what is left of the slopes of a parabola that is solved
 IDLE_STEPS = 3  # steps that bring nothing before a set is left
@@ -173,13 +175,18 @@ class L1Newton:
         problem, start = self.problem, self.theta[self.index]
         l1, ridge = problem.l1[self.index], problem.ridge[self.index]
         slopes = np.asarray(A.T @ problem.risk.slopes(self.G)) + ridge[:, None] * start
-        H = _hessian(A, problem.risk.curvature(self.G), ridge, l1 == 0.0)
-        kinks = np.tile(l1, start.shape[1])
-        model = _Parabola(H, slopes.T.ravel(), start.T.ravel(), kinks)
+        curve = problem.risk.curvature(self.G)
+        many = A.shape[1] > HESSIAN_COLUMNS
+        if many and sp.issparse(A) and curve.n_outputs == 1 and 2 * A.nnz < A.shape[1] ** 2:
+            model: Any = _SparseParabola(A, curve.entry(0, 0), slopes[:, 0], start[:, 0], l1, ridge)
+        else:
+            H = _hessian(A, curve, ridge, l1 == 0.0)
+            kinks = np.tile(l1, start.shape[1])
+            model = _Parabola(H, slopes.T.ravel(), start.T.ravel(), kinks)
         x = model.solve(limits)
         target = x.reshape(start.T.shape).T
         linear = float((slopes * (target - start)).sum())
-        return target, -linear - float(kinks @ (np.abs(x) - np.abs(model.start)))
+        return target, -linear - float(model.l1 @ (np.abs(x) - np.abs(model.start)))
 
     def solution(self, tol: float, limits: Limits, about: str, unit: float = 1.0) -> Solution:
         """Solve, and prove what is returned from θ alone; its figures are in this unit."""
@@ -224,6 +231,38 @@ def _weighted(A: Any, h: np.ndarray) -> np.ndarray:
         return (A.T @ (sp.diags_array(h) @ A)).toarray()
     B = A * np.sqrt(h)[:, None]
     return B.T @ B
+
+
+class _SparseParabola:
+    """The same on columns as they are: a sweep costs their entries, and no matrix is made."""
+
+    def __init__(
+        self,
+        A: Any,
+        h: np.ndarray,
+        g: np.ndarray,
+        start: np.ndarray,
+        l1: np.ndarray,
+        ridge: np.ndarray,
+    ):
+        self.A, self.h, self.g, self.start, self.l1, self.ridge = A, h, g, start, l1, ridge
+        self.curve = np.asarray(A.power(2).T @ h) + ridge
+
+    def solve(self, limits: Limits) -> np.ndarray:
+        """Sweep until what is left is a small share of what was wrong at the start."""
+        x, v, A = self.start.copy(), np.zeros(self.A.shape[0]), self.A
+        wrong = _free_slopes(self.g, x, self.l1)
+        first = float(wrong[self.curve > 0.0].max(initial=0.0))
+        unit = max(float(np.abs(self.g).max(initial=0.0)), float(self.l1.max(initial=0.0)), TINY)
+        goal = max(SETTLED * unit, min(ROUGH, first / unit) * first)
+        turn = int(np.clip(TURN_PRODUCTS / max(A.nnz, 1), 1, SWEEPS))
+        given = (A.data, A.indices, A.indptr, self.h, self.g, x, self.start, v)
+        for _ in range(MOST_SWEEPS // turn):
+            if column_sweeps(*given, self.curve, self.l1, self.ridge, turn, goal) < turn:
+                break
+            if limits.stopped(0):
+                break
+        return x
 
 
 class _Parabola:
@@ -276,5 +315,10 @@ class _Parabola:
     def _residual(self, x: np.ndarray) -> float:
         """Return the largest slope that no kink holds."""
         s = self.H @ x + self.linear
-        pull = np.where(x != 0.0, np.abs(s + self.l1 * np.sign(x)), np.abs(s) - self.l1)
+        pull = _free_slopes(s, x, self.l1)
         return float(pull[self.H.diagonal() > 0.0].max(initial=0.0))
+
+
+def _free_slopes(s: np.ndarray, x: np.ndarray, l1: np.ndarray) -> np.ndarray:
+    """Return how much of each slope no kink holds."""
+    return np.where(x != 0.0, np.abs(s + l1 * np.sign(x)), np.abs(s) - l1)

@@ -63,3 +63,39 @@ def two_loops(S, Y, rho, newest, count, g):
         for j in range(d):
             q[j] += share * S[i, j]
     return q
+
+
+@compiled()
+def column_sweeps(data, rows, starts, h, g, x, x0, v, curve, l1, ridge, most, goal):
+    """Minimise ½ Σ h v² + g·(x − x₀) + ½ Σ μ (x − x₀)² + Σ λ|x| with v = A(x − x₀) by sweeps.
+
+    A is sparse, column by column; ``curve`` are its weighted squares with μ. Columns at 0 whose
+    slope is far from λ rest until the others are done. Returns how many sweeps were made.
+    """
+    resting = np.zeros(len(x), np.bool_)
+    whole = True
+    for sweep in range(most):
+        worst = 0.0
+        for j in range(len(x)):
+            if curve[j] <= 0.0 or (resting[j] and not whole):
+                continue
+            s = g[j] + ridge[j] * (x[j] - x0[j])
+            for p in range(starts[j], starts[j + 1]):
+                s += data[p] * h[rows[p]] * v[rows[p]]
+            z = x[j] - s / curve[j]
+            bound = l1[j] / curve[j]
+            new = max(z - bound, 0.0) + min(z + bound, 0.0)
+            change = new - x[j]
+            resting[j] = new == 0.0 and change == 0.0
+            if change != 0.0:
+                x[j] = new
+                worst = max(worst, abs(change) * curve[j])
+                for p in range(starts[j], starts[j + 1]):
+                    v[rows[p]] += data[p] * change
+        if worst <= goal:
+            if whole:
+                return sweep + 1
+            whole = True
+        else:
+            whole = False
+    return most

@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC as PeerSVC
 from mercer import LinearSVC, LogisticRegression
 from mercer._limits import Limits
 from mercer.losses import Logistic, ScalarRisk
+from mercer.optimize import _l1_newton
 from mercer.optimize._l1_newton import L1Newton, L1Problem
 from tests.compare import refuses
 from tests.strategies import tables
@@ -227,3 +228,31 @@ def test_sparse_and_scaled_rows_give_the_same_machine():
 def test_a_kink_in_loss_and_penalty_is_refused():
     X, y = labelled(30, 3, 2)
     refuses(lambda: LinearSVC(penalty="l1", loss="hinge").fit(X, y), ValueError, "squared_hinge")
+
+
+def test_many_sparse_columns_are_swept_as_they_are(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = sp.random_array((300, 900), density=0.02, rng=rng, format="csr")
+    y = A @ rng.normal(size=900) + 0.1 * rng.normal(size=300) > 0
+    other = LogisticRegression(lam=0.05, l1_ratio=1.0).fit(A, y)  # by the Hessian of the set
+    monkeypatch.setattr(_l1_newton, "HESSIAN_COLUMNS", 100)
+    model = LogisticRegression(lam=0.05, l1_ratio=1.0).fit(A, y)
+    assert np.count_nonzero(model.coef_) > 100
+    assert model.certificate_.ok
+    assert other.certificate_.ok
+    np.testing.assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=1e-6)
+
+
+def test_sweeps_over_sparse_columns_minimise_the_parabola():
+    rng = np.random.default_rng(1)
+    A = sp.csc_array(sp.random_array((80, 30), density=0.3, rng=rng))
+    h, g, x0 = rng.uniform(0.1, 1.0, 80), rng.normal(size=30), rng.normal(size=30)
+    l1, ridge = np.full(30, 0.4), np.full(30, 0.01)
+    found = _l1_newton._SparseParabola(A, h, g, x0, l1, ridge).solve(Limits.of(-1, None))
+    H = (A.T @ sp.diags_array(h) @ A).toarray() + np.diag(ridge)
+    slopes = g + H @ (found - x0)
+    used = found != 0.0
+    np.testing.assert_allclose(
+        slopes[used], -0.4 * np.sign(found[used]), atol=0.11 * np.abs(g).max()
+    )
+    assert (np.abs(slopes[~used]) <= 0.4 + 0.11 * np.abs(g).max()).all()

@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as Peer
 from sklearn.linear_model import lasso_path as peer_path
 
-from mercer import Lasso, lasso_path
+from mercer import ElasticNet, Lasso, lasso_path
 from mercer._limits import Limits
 from mercer.linear._lasso import GramSet
 from mercer.linear.lasso import LassoDesign
@@ -272,3 +273,21 @@ def test_bad_input_is_named():
     refuses(lambda: lasso_path(X, y, eps=2.0), ValueError, "eps")
     refuses(lambda: lasso_path(X, y, tol=0.0), ValueError, "tol")
     refuses(lambda: lasso_path(X, y, time_limit=-1.0), ValueError, "time_limit")
+
+
+@pytest.mark.parametrize("model", [Lasso(0.05), ElasticNet(0.05), Lasso(0.05, positive=True)])
+@pytest.mark.parametrize("shape", [(200, 50), (60, 500)])
+def test_a_warm_start_leads_to_the_same_answer_sooner(model, shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    y = X[:, :10] @ rng.normal(size=10) + 0.1 * rng.normal(size=shape[0])
+    tight = {"tol": 1e-10, "lam": 0.04}
+    warm = clone(model).set_params(warm_start=True).fit(X, y).set_params(**tight).fit(X, y)
+    cold = clone(model).set_params(**tight).fit(X, y)
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-4)
+    assert warm.certificate_.ok
+    assert warm.n_iter_ < cold.n_iter_
+    assert warm.fit(X, y).n_iter_ == 1
+    assert warm.dual_gap_ == warm.certificate_.parts["gap"]
+    np.testing.assert_array_equal(warm.sparse_coef_.toarray()[0], warm.coef_)
+    refuses(lambda: warm.fit(X[:, 1:], y), ValueError, "warm_start=True goes on from")

@@ -1,0 +1,64 @@
+"""Labels and their shares: given ones, and those of classifiers that learn from rows in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+
+def known_classes(estimator: Any, classes: Any) -> np.ndarray:
+    """Return all labels of a model that learns in parts: those of its first call."""
+    known = getattr(estimator, "classes_", None)
+    if classes is None:
+        if known is None:
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels")
+        return known
+    labels = np.unique(classes)
+    if len(labels) < 2:
+        raise ValueError(f"classes must hold at least two labels; got {labels.tolist()}")
+    if known is not None and not np.array_equal(labels, known):
+        raise ValueError(
+            f"classes must be those of the first call to partial_fit, {known.tolist()}; got "
+            f"{labels.tolist()}"
+        )
+    return labels
+
+
+def codes_among(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the number of each label's class among known ones."""
+    check_classification_targets(y)
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y must hold labels of classes, {classes.tolist()}; got {unknown.tolist()} as well"
+        )
+    return np.searchsorted(classes, y)
+
+
+def not_balanced(estimator: Any) -> bool:
+    """Raise if factors of classes would need all labels at once."""
+    if isinstance(estimator.class_weight, str):
+        raise AttributeError(
+            'class_weight="balanced" needs all labels at once: partial_fit takes a dict of factors'
+        )
+    return True
+
+
+def part_factors(class_weight: Any, classes: np.ndarray) -> np.ndarray:
+    """Return the factor of each class."""
+    return compute_class_weight(class_weight, classes=classes, y=classes)
+
+
+def class_priors(priors: Any, totals: np.ndarray) -> np.ndarray:
+    """Return the given probabilities of the classes, or their shares of the weight."""
+    if priors is None:
+        return totals / totals.sum()
+    P, count = np.asarray(priors, dtype=np.float64), len(totals)
+    if P.shape != (count,) or not (P > 0).all() or abs(P.sum() - 1.0) > 1e-6:
+        raise ValueError(
+            f"priors must be {count} positive numbers with sum 1, one of each class; got {priors!r}"
+        )
+    return P / P.sum()
