@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,13 @@ def assert_close(got: Any, wanted: Any, roundings: float = 100.0, scale: float =
 def largest_value(kernel: Any, *samples: Any) -> float:
     """Return the largest k(x, x): it bounds all |k(x, y)| of a kernel, by Cauchy–Schwarz."""
     return max(float(np.abs(naive.diagonal(kernel.bind(samples[-1]), X)).max()) for X in samples)
+
+
+def is_absent(call: Callable[[], Any], why: str) -> None:
+    """Assert that a method is not there, and that what made the error says why."""
+    with pytest.raises(AttributeError) as error:
+        call()
+    assert re.search(why, str(error.value.__cause__))
 
 
 def refuses(call: Callable[[], Any], error: Any, match: str) -> None:

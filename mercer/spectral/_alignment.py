@@ -30,7 +30,8 @@ def alignment(X: np.ndarray, index: np.ndarray, method: str, n_components: int) 
     local: Callable[[np.ndarray, int], np.ndarray] = _tangent if method == "ltsa" else _hessian
     M = sp.csr_array((n, n))
     for rows in ranges(n, max(1, BLOCK_VALUES // (k * max(k, X.shape[1])))):
-        points = X[index[rows]].astype(np.float64) / unit  # (b, k, d)
+        points = X[index[rows]].astype(np.float64)  # (b, k, d)
+        points = (points - points[:, :1]) / unit  # differences first: an offset costs no digits
         points -= points.mean(axis=1, keepdims=True)
         M = M + _scattered(index[rows], local(points, n_components), n)
     return M

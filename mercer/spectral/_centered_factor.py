@@ -30,17 +30,28 @@ class RidgedFactor:
         self.G, self.ridge = centered_factor(K, memory), ridge
         S = self.G.T @ self.G
         S[np.diag_indices_from(S)] += ridge
-        self.R = cholesky(S, check_finite=False) if self.rank else S
+        self.R = cholesky(S, overwrite_a=True, check_finite=False) if self.rank else S
 
     @property
     def rank(self) -> int:
         return self.G.shape[1]
 
-    def solve(self, B: np.ndarray, *, transposed: bool = False) -> np.ndarray:
-        """Return R⁻¹B, or R⁻ᵀB."""
+    def solve(
+        self, B: np.ndarray, *, transposed: bool = False, overwrite: bool = False
+    ) -> np.ndarray:
+        """Return R⁻¹B, or R⁻ᵀB; B in Fortran's order may be written over."""
         if not self.rank:
             return B
-        return solve_triangular(self.R, B, trans=int(transposed), check_finite=False)
+        way = {"trans": int(transposed), "overwrite_b": overwrite}
+        return solve_triangular(self.R, B, **way, check_finite=False)
+
+    def values(self, P: np.ndarray) -> np.ndarray:
+        """Return T P for T = GR⁻¹, so that TTᵀ = K(K + ridge I)⁻¹."""
+        return self.G @ self.solve(P)
+
+    def seen(self, E: np.ndarray) -> np.ndarray:
+        """Return TᵀE."""
+        return self.solve((E.T @ self.G).T, transposed=True, overwrite=True)
 
     def coefficients(self, w: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return α with Gᵀα = w, for w that solves (GᵀG + ridge I) w = Gᵀ targets.

@@ -101,7 +101,7 @@ class Isomap(ScaledEmbedding):
         "n_neighbors": [COUNT],
         "n_components": [COUNT],
         "metric": [StrOptions({"euclidean", "precomputed", *NAMED_NORMS}), Real, Norm],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "radius": [Interval(Real, 0, None, closed="right"), None],
     }
 
     def __init__(

@@ -25,6 +25,7 @@ from mercer.spectral.cca import CanonicalPairs, columns_of, shared_signs
 
 LEAST_CORRELATION = 1e-7  # smaller correlations are rounding
 WHOLE_SVD_UP_TO = 400  # columns; a whole singular value decomposition is fast enough below
+SHARES = 8  # of the budget: two matrices, two factors of each, their product and its square at most
 PROBE_TOLERANCE = 1e-6  # of a product with K: a factor that misses more shows that K is indefinite
 
 
@@ -119,14 +120,14 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
         sample, _, _ = self._fit_rows(X, ensure_min_samples=2)
         sample_y = self._fit_other(y)
         check_consistent_length(sample.data, sample_y.data)
-        _require_room(len(sample), self.memory)
+        _require_room(len(sample), 4 * len(sample) ** 2, self.memory)
         self.X_fit_, self.Y_fit_ = sample.data, sample_y.data
-        budget = parse_memory(self.memory)  # two matrices, and a factor of each
+        budget = parse_memory(self.memory)
         K, L = (
-            gram(kernel, rows, memory=budget // 4, dtype=np.float64).centered()
+            gram(kernel, rows, memory=budget // SHARES, dtype=np.float64).centered()
             for kernel, rows in ((self.kernel_, sample), (self.kernel_y_, sample_y))
         )
-        solution = canonical_functions(K, L, self.n_components, self.lam, memory=budget // 4)
+        solution = canonical_functions(K, L, self.n_components, self.lam, memory=budget)
         self.dual_coef_x_, self.dual_coef_y_, self.correlations_ = solution.value
         self.intercept_x_ = -(K.centering.means @ self.dual_coef_x_)
         self.intercept_y_ = -(L.centering.means @ self.dual_coef_y_)
@@ -158,9 +159,9 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
         return self.fit(X, y).transform(X)
 
 
-def _require_room(n: int, memory: Any) -> None:
-    needed = 4 * 8 * n * n
-    if needed > parse_memory(memory):
+def _require_room(n: int, count: int, memory: Any) -> None:
+    """Raise if the budget has no room for so many numbers."""
+    if (needed := 8 * count) > parse_memory(memory):
         raise MemoryError(
             f"KernelCCA factors two matrices of {n} × {n}, which takes {format_bytes(needed)}; the "
             f"budget is {format_bytes(parse_memory(memory))}: raise memory, or use CCA(lam=...) on "
@@ -197,12 +198,15 @@ def canonical_functions(
     Functions are scaled to αᵀK(K + rI)α = n − 1. The ``value`` is `CanonicalFunctions`.
     """
     x, y = _Side(K, lam, memory), _Side(L, lam, memory)
-    P, kappa, Q = leading_singular(x.T.T @ y.T, k)
+    n, r, s = K.shape[0], x.factor.rank, y.factor.rank
+    # the matrices, their factors and triangles, the product and its square, what makes them
+    _require_room(n, 2 * n * n + n * (r + s) + r * r + s * s + 2 * r * s, memory)
+    P, kappa, Q = leading_singular(_product(x.factor, y.factor), k)
     keep = kappa > LEAST_CORRELATION
     kappa = kappa[keep]
-    scale = np.sqrt(len(x.T) - 1)
+    scale = np.sqrt(n - 1)
     P, Q = scale * P[:, keep], scale * Q[:, keep]
-    u, v = x.T @ P, y.T @ Q
+    u, v = x.factor.values(P), y.factor.values(Q)
     alpha = x.factor.coefficients(x.factor.solve(P), v / kappa)
     beta = y.factor.coefficients(y.factor.solve(Q), u / kappa)
     found = CanonicalFunctions(*shared_signs(alpha, beta), kappa)
@@ -210,14 +214,19 @@ def canonical_functions(
     return Solution(found, _status(x, y, certificate), certificate)
 
 
+def _product(x: RidgedFactor, y: RidgedFactor) -> np.ndarray:
+    """Return T_KᵀT_L = R_K⁻ᵀ (G_KᵀG_L) R_L⁻¹ without T, which would be one more factor of each."""
+    product = np.asfortranarray(x.seen(y.G).T)
+    return y.solve(product, transposed=True, overwrite=True).T
+
+
 class _Side:
-    """One sample: its matrix, the factor with the ridge r, and T with TTᵀ = K(K + rI)⁻¹."""
+    """One sample: its matrix, and the factor with the ridge r."""
 
     def __init__(self, K: CenteredGram, lam: float, memory: Any):
         trace = max(float(K.diagonal().sum()), 0.0)
         self.K, self.ridge = K, lam * trace
         self.factor = RidgedFactor(K, self.ridge, memory)
-        self.T = self.factor.solve(self.factor.G.T, transposed=True).T
         self.definite = _factor_holds(K, self.factor.G, trace)
 
 
@@ -253,7 +262,7 @@ def _proof(x: _Side, y: _Side, found: CanonicalFunctions) -> Certificate:
     n = len(alpha)
     u, v = x.K @ alpha, y.K @ beta
     right_x, right_y = u + x.ridge * alpha, v + y.ridge * beta
-    defects = x.T.T @ (v - right_x * kappa), y.T.T @ (u - right_y * kappa)
+    defects = x.factor.seen(v - right_x * kappa), y.factor.seen(u - right_y * kappa)
     worst = max(float(np.linalg.norm(e, axis=0).max(initial=0.0)) for e in defects)
     skew = max(off_identity(u.T @ right_x / (n - 1)), off_identity(v.T @ right_y / (n - 1)))
     return eigen_proof(

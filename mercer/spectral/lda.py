@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import eigh, svd
+from sklearn.base import clone
 
-from mercer._estimator import class_codes, class_priors
+from mercer._estimator import class_codes
 from mercer._floats import EPS, TINY, safe_unit
-from mercer._sklearn import StrOptions
+from mercer._labels import class_priors
+from mercer._sklearn import HasMethods, StrOptions
 from mercer._state import Attribute, Floats
 from mercer.result import Solution
 from mercer.solvers import fix_signs
@@ -48,6 +50,10 @@ class LDA(NearestMean, LinearProjection):
         takes S_w = Σ_c π_c C_c, the covariances of the classes weighted by their priors, and then
         (1 − s) S_w + s tr(S_w)/d I. "auto" shrinks each class by the rule of Ledoit and Wolf, in
         the units of its columns.
+
+    covariance : covariance estimator or None, default=None
+        An estimator whose ``fit`` leaves ``covariance_``, such as those of `sklearn.covariance`: a
+        copy is fitted to each class, and S_w = Σ_c π_c C_c. Takes the place of ``shrinkage``.
 
     Attributes
     ----------
@@ -98,6 +104,7 @@ class LDA(NearestMean, LinearProjection):
         "n_components": [COUNT, None],
         "priors": ["array-like", None],
         "shrinkage": [SHARE, StrOptions({"auto"}), None],
+        "covariance": [HasMethods("fit"), None],
     }
 
     def __init__(
@@ -106,10 +113,12 @@ class LDA(NearestMean, LinearProjection):
         *,
         priors: Any = None,
         shrinkage: Any = None,
+        covariance: Any = None,
     ):
         self.n_components = n_components
         self.priors = priors
         self.shrinkage = shrinkage
+        self.covariance = covariance
 
     def fit(self, X: Any, y: Any) -> LDA:
         """Find the directions and the class means of rows X with labels y."""
@@ -120,7 +129,10 @@ class LDA(NearestMean, LinearProjection):
         self.priors_ = class_priors(self.priors, counts)
         rows, self.means_ = within_classes(X, codes)
         self.mean_ = self.priors_ @ self.means_
-        self._solve(self._within(rows, codes, counts))
+        if self.covariance is None:
+            self._solve(self._within(rows, codes, counts))
+        else:
+            self._solve(self._estimated(X, codes))
         return self
 
     def _within(self, rows: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> Within:
@@ -134,12 +146,34 @@ class LDA(NearestMean, LinearProjection):
         shrink = self.shrinkage
         if shrink is None or shrink == 0.0:
             share = 1.0 / counts.sum() if shrink is None else (self.priors_ / counts)[codes]
-            return Within.of(rows, share, no_zero(spread), 0.0)
+            return Within.of(rows, share, no_zero(spread), 0.0, len(counts))
         if shrink == "auto":
             return self._shrunk_by_class(rows, codes, counts, spread)
         share = self.priors_ / counts
         unit = _root_mean_square(rows, share[codes])
-        return Within.of(rows, (1.0 - shrink) * share[codes], np.full(len(spread), unit), shrink)
+        return Within.of(
+            rows, (1.0 - shrink) * share[codes], np.full(len(spread), unit), shrink, len(counts)
+        )
+
+    def _estimated(self, X: np.ndarray, codes: np.ndarray) -> Within:
+        """Return the sum of the covariances that an estimator finds in the classes."""
+        if self.shrinkage is not None:
+            raise ValueError(
+                f"covariance and shrinkage exclude one another; got {self.covariance!r} and "
+                f"{self.shrinkage!r}"
+            )
+        S = np.zeros((X.shape[1], X.shape[1]))
+        for c, share in enumerate(self.priors_):
+            found = clone(self.covariance, safe=False)  # any object that has covariance_
+            found.fit(X[codes == c])
+            if not hasattr(found, "covariance_"):
+                raise ValueError(
+                    f"covariance must be an estimator that leaves covariance_; got {found!r}"
+                )
+            S += share * found.covariance_
+        unit = no_zero(np.sqrt(np.diagonal(S)))
+        values, V = eigh(S / unit / unit[:, None])
+        return Within(np.sqrt(values.clip(0.0))[:, None] * V.T, unit, 0.0, groups=0)
 
     def _shrunk_by_class(
         self, rows: np.ndarray, codes: np.ndarray, counts: np.ndarray, spread: np.ndarray
@@ -149,11 +183,11 @@ class LDA(NearestMean, LinearProjection):
         share = (self.priors_ * keep / counts)[codes]
         floor = self.priors_ @ floors
         if not floor.any():
-            return Within.of(rows, share, no_zero(spread), 0.0)
-        return Within.of(rows, share, scale * np.sqrt(floor), 1.0)
+            return Within.of(rows, share, no_zero(spread), 0.0, len(counts))
+        return Within.of(rows, share, scale * np.sqrt(floor), 1.0, len(counts))
 
     def _solve(self, within: Within) -> None:
-        S = Covariance.of(within.rows, within.floor, groups=len(self.classes_))
+        S = Covariance.of(within.rows, within.floor, groups=within.groups)
         self._factor = S.axes.sizes[:, None] * S.axes.vectors.T * within.unit
         self._ridge = within.floor * within.unit**2
         shifts = (self.means_ - self.mean_) / within.unit
@@ -217,12 +251,15 @@ class Within(NamedTuple):
     rows: np.ndarray  # (n, d)
     unit: np.ndarray  # (d,)
     floor: float
+    groups: int  # within which rows are centred
 
     @classmethod
-    def of(cls, rows: np.ndarray, share: Any, unit: np.ndarray, floor: float) -> Within:
+    def of(
+        cls, rows: np.ndarray, share: Any, unit: np.ndarray, floor: float, groups: int
+    ) -> Within:
         rows /= unit
         rows *= np.sqrt(share)[:, None] if np.ndim(share) else np.sqrt(share)
-        return cls(rows, unit, float(floor))
+        return cls(rows, unit, float(floor), groups)
 
     def times(self, W: np.ndarray) -> np.ndarray:
         """Return (RᵀR + floor I) W."""

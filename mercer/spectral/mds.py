@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from sklearn.metrics import pairwise_distances
 
-from mercer._array import as_table, largest_size, ranges
+from mercer._array import allocate, as_table, largest_size, ranges
 from mercer._floats import TINY, require_squares
-from mercer._sklearn import StrOptions
+from mercer._sklearn import _VALID_METRICS, StrOptions
 from mercer._state import Attribute, Floats, Instance, Maybe, Tuple
 from mercer.certify import eigen_residual
 from mercer.gram import Gram, fresh_array, gram
@@ -67,7 +68,7 @@ class _MDS(ScaledEmbedding):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT],
-        "metric": [StrOptions({"euclidean", "precomputed"})],
+        "metric": [StrOptions({"precomputed", *_VALID_METRICS}), callable],
         "transform": [Transform, str, None],
     }
 
@@ -78,9 +79,8 @@ class _MDS(ScaledEmbedding):
         self._validate_params()
         self.transform_ = as_transform(vars(self)["transform"])
         self.X_fit_ = self._fit_table(X, ensure_min_samples=2)
-        if self.metric == "precomputed":
-            check_distances(self.X_fit_)
-            self._fit_given(self.X_fit_)
+        if not self._is_euclidean:
+            self._fit_given(self._training_distances(self.X_fit_))
         elif self._is_linear:
             self._fit_linear(as_table(self.X_fit_, "X", "MDS"))
         else:
@@ -88,9 +88,35 @@ class _MDS(ScaledEmbedding):
         return self
 
     @property
+    def _is_euclidean(self) -> bool:
+        return isinstance(self.metric, str) and self.metric in ("euclidean", "l2")
+
+    @property
     def _is_linear(self) -> bool:
         """Whether the answer is that of PCA."""
-        return self.metric == "euclidean" and isinstance(self.transform_, Identity)
+        return self._is_euclidean and isinstance(self.transform_, Identity)
+
+    # ------------------------------------------------------------ distances of any metric
+    def _training_distances(self, X: np.ndarray) -> np.ndarray:
+        """Return the checked distances of the training points."""
+        if self._is_given:
+            check_distances(X)
+            return X
+        D = allocate((len(X), len(X)), np.float64)
+        for rows in ranges(len(X), max(1, BLOCK_VALUES // len(X))):
+            D[rows] = self._distances_from(X[rows])
+        if isinstance(self.metric, str):
+            np.fill_diagonal(D, 0.0)  # where rounding may have left something
+        check_distances(D, f"the metric {self.metric!r}")
+        return D
+
+    @property
+    def _is_given(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _distances_from(self, X: np.ndarray) -> np.ndarray:
+        """Return the distances of rows to the training points."""
+        return X if self._is_given else pairwise_distances(X, self.X_fit_, metric=self.metric)
 
     # ------------------------------------------------------------ three ways to the same answer
     def _fit_linear(self, X: np.ndarray) -> None:
@@ -176,13 +202,14 @@ class _MDS(ScaledEmbedding):
         if self._is_linear:
             return centered_product(X, self.mean_, self.directions_)
         V = self.directions_
-        if self.metric == "euclidean":
+        if self._is_euclidean:
             K = gram(self.kernel_, X, self.X_fit_, storage="blocked", dtype=np.float64)
             return K @ V - self.centering_means_ @ V
-        check_not_negative(X)
         out = np.empty((len(X), V.shape[1]))
-        for rows in ranges(len(X), max(1, BLOCK_VALUES // X.shape[1])):
-            out[rows] = self._placed(self._halves(X[rows], self.scale_))
+        for rows in ranges(len(X), max(1, BLOCK_VALUES // len(V))):
+            D = self._distances_from(X[rows])
+            check_not_negative(D)
+            out[rows] = self._placed(self._halves(D, self.scale_))
         return out
 
     # ------------------------------------------------------------ how well it fits
@@ -200,12 +227,12 @@ class _MDS(ScaledEmbedding):
         unit = max(largest_size(self.embedding_), TINY)
         embedded = _squares(Identity(), self.embedding_ / unit)
         n = len(self.embedding_)
-        given = _squares(self.transform_, self.X_fit_) if self.metric == "euclidean" else None
+        given = _squares(self.transform_, self.X_fit_) if self._is_euclidean else None
         for rows in ranges(n, max(1, BLOCK_VALUES // n)):
             if given:
                 found = np.sqrt(-2.0 * given.rows(rows)) / unit
             else:
-                found = np.sqrt(-2.0 * self._halves(self.X_fit_[rows], unit))
+                found = np.sqrt(-2.0 * self._halves(self._distances_from(self.X_fit_[rows]), unit))
             yield found, np.sqrt(-2.0 * embedded.rows(rows))
 
 
@@ -225,9 +252,10 @@ class MDS(_MDS):
     ----------
     n_components : int, default=2
         The number of coordinates; fewer are kept if fewer eigenvalues are positive.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        "precomputed": X holds distances (not squares), for new points those to the training
-        points.
+    metric : str or callable, default="euclidean"
+        A name of `sklearn.metrics.pairwise_distances`, or a function of two rows; distances that
+        are not Euclidean are told by negative eigenvalues. "precomputed": X holds distances (not
+        squares), for new points those to the training points.
     transform : schoenberg transform, str or None, default=None
         Φ, applied to squared distances first.
 
@@ -255,7 +283,7 @@ class MDS(_MDS):
     (True, True)
     """
 
-    def __init__(self, n_components: int = 2, *, metric: str = "euclidean", transform: Any = None):
+    def __init__(self, n_components: int = 2, *, metric: Any = "euclidean", transform: Any = None):
         self.n_components = n_components
         self.metric = metric
         self.transform = transform  # type: ignore[method-assign]

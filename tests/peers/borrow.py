@@ -22,7 +22,7 @@ Replaced = Mapping[str, Mapping[str, Any]]
 
 
 def borrowed(
-    file: str, replaced: Replaced, left_out: Mapping[str, str], only: str = ""
+    file: str, replaced: Replaced, left_out: Mapping[str, str], only: str = "", **helpers: Any
 ) -> dict[str, Any]:
     """Return the tests and fixtures of a test file, with names replaced in its modules.
 
@@ -34,6 +34,8 @@ def borrowed(
         The name of a test, or of one of its cases, and why it is left out.
     only : str
         What names of tests begin with; others are of estimators that are not replaced.
+    **helpers
+        Functions of the file that its tests call, written anew.
     """
     spec = importlib.util.find_spec(file)
     if spec is None or spec.loader is None:
@@ -42,6 +44,7 @@ def borrowed(
     with _names_replaced(replaced), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of how their tests are written
         spec.loader.exec_module(module)
+    vars(module).update(helpers)
     for name, value in list(vars(module).items()):
         if isinstance(value, ModuleType) and value.__name__ in replaced:
             vars(module)[name] = SimpleNamespace(**{**vars(value), **replaced[value.__name__]})

@@ -26,6 +26,13 @@ def global_dtype():
     return np.float64
 
 
+def _may_pass(mark):
+    """Return a mark that lets pass what fails in scikit-learn."""
+    if mark.name != "xfail":
+        return mark
+    return pytest.mark.xfail(*mark.args, **{**mark.kwargs, "strict": False}).mark
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -34,6 +41,7 @@ def pytest_collection_modifyitems(items):
         table = item.module.LEFT_OUT
         item.add_marker(pytest.mark.long)
         item.add_marker(pytest.mark.filterwarnings("ignore"))
+        item.own_markers[:] = map(_may_pass, item.own_markers)
         why = table.get(item.name) or table.get(item.originalname)
         if why:
             item.add_marker(pytest.mark.skip(reason=why))

@@ -208,3 +208,11 @@ def test_bad_input():
     refuses(lambda: KernelCCA().fit(X[:1], Y[:1]), ValueError, "minimum of 2")
     refuses(lambda: KernelCCA().fit(X, Y).transform(X, Y[:5]), ValueError, "as many rows as X, 80")
     refuses(lambda: KernelCCA(memory="10kB").fit(X, Y), MemoryError, "two matrices of 80 × 80")
+
+
+def test_room_is_asked_for_by_the_ranks_that_are_found():
+    n, rng = 150, np.random.default_rng(0)
+    wide, other, few = rng.normal(size=(n, 30)), rng.normal(size=(n, 30)), rng.normal(size=(n, 1))
+    budget = 5 * 8 * n * n
+    assert KernelCCA(kernel_y="linear", memory=budget).fit(wide, few).certificate_.ok
+    refuses(lambda: KernelCCA(memory=budget).fit(wide, other), MemoryError, "two matrices of 150")

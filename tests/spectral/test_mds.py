@@ -167,4 +167,4 @@ def test_what_are_no_distances_is_refused():
     refuses(lambda: fit(D).transform(-NEW_D), ValueError, "≥ 0")
     refuses(lambda: MDS(transform="cube").fit(X), ValueError, "'cube'")
     refuses(lambda: MDS().fit(X[:1]), ValueError, "minimum of 2")
-    refuses(lambda: MDS(metric="cosine").fit(X), ValueError, "metric")
+    refuses(lambda: MDS(metric="nearby").fit(X), ValueError, "metric")
