@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from mercer._floats import LARGEST, require_squares
-from mercer._machine import free_memory
+from mercer._machine import free_memory, give_back_freed
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
 from mercer._scratch import scratch, settle
 from mercer._threads import one_blas_thread
@@ -25,6 +25,10 @@ FREE_SHARE = 0.5
 
 SMALL = 2**24
 """Arrays below this size are taken without asking how much memory is free."""
+
+LARGE, TIGHT = 2**22, 2**29
+"""Before arrays of this size, memory that waits to be used again goes back where the budget is no
+larger than this."""
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -81,7 +85,11 @@ def allocate(shape: tuple[int, ...], dtype: Any, memory: int | float | str | Non
             f"an array of {what} {np.dtype(dtype)} takes {format_bytes(needed)}, the budget is "
             f"{format_bytes(allowed)}: use gram(kernel, X, storage='blocked') or a smaller sample"
         )
-    return scratch(shape, dtype)
+    if memory is None or allowed > TIGHT:
+        return scratch(shape, dtype)
+    if needed >= LARGE:
+        give_back_freed()
+    return scratch(shape, dtype, budget=allowed)
 
 
 # ---------------------------------------------------------------- validation

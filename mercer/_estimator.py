@@ -121,6 +121,10 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
     new rows beside the coefficients, and the proof, of the old ones.
     """
 
+    if hasattr(fit, "fn"):  # of `available_if`
+        fit.fn = _all_or_nothing(fit.fn)
+        return fit
+
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
@@ -351,18 +355,6 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
             f"sample_weight must be ≥ 0 and not all zero; its minimum is {weight.min()}"
         )
     return weight
-
-
-def class_priors(priors: Any, totals: np.ndarray) -> np.ndarray:
-    """Return the given probabilities of the classes, or their shares of the weight."""
-    if priors is None:
-        return totals / totals.sum()
-    P, count = np.asarray(priors, dtype=np.float64), len(totals)
-    if P.shape != (count,) or not (P > 0).all() or abs(P.sum() - 1.0) > 1e-6:
-        raise ValueError(
-            f"priors must be {count} positive numbers with sum 1, one of each class; got {priors!r}"
-        )
-    return P / P.sum()
 
 
 def class_codes(

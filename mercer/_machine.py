@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -33,6 +34,20 @@ def free_memory() -> int:
 def _free_memory(second: int) -> int:
     """Ask the system at most once a second: small fits should not wait for it."""
     return max(min([_system_free(), *_group_free(), *_address_space_free()]), 0)
+
+
+def give_back_freed() -> None:
+    """Let the system have what arrays that are gone have left in the heap, where that is known.
+
+    glibc keeps freed arrays of up to 32 MB for the next one that fits, which none may.
+    """
+    if (trim := _malloc_trim()) is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 def _system_free() -> int:

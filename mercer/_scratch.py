@@ -58,18 +58,22 @@ def _lease(block: _Memory) -> _Lease:
     return lease
 
 
-def settle() -> None:
-    """Make the blocks of leases that are gone free, and let go of what is too much."""
+def settle(budget: int | None = None) -> None:
+    """Make the blocks of leases that are gone free, and let go of what is too much.
+
+    Of a budget, what is free gets no more than those in use leave.
+    """
     for key, back in list(_leased.items()):
         if back() is None and _leased.pop(key, None) is not None:  # else another thread was quicker
-            _give_back(back.block)
+            _free[id(back.block)] = back.block
+    in_use = 0 if budget is None else sum(back.block.nbytes for back in list(_leased.values()))
+    _keep_at_most(MOST if budget is None else min(MOST, budget - in_use), _free)
 
 
-def _give_back(block: _Memory, free: dict[int, _Memory] = _free, most: int = MOST) -> None:
-    """Keep a block for the next, and let the oldest go where that is too much."""
-    free[id(block)] = block
+def _keep_at_most(most: int, free: dict[int, _Memory]) -> None:
+    """Let the oldest blocks go where there are too many."""
     kept = list(free.items())
-    excess = sum(b.nbytes for _, b in kept) - most
+    excess = sum(block.nbytes for _, block in kept) - most
     for key, oldest in kept:
         if excess <= 0:
             return
@@ -77,16 +81,21 @@ def _give_back(block: _Memory, free: dict[int, _Memory] = _free, most: int = MOS
             excess -= oldest.nbytes
 
 
-def scratch(shape: tuple[int, ...], dtype: Any, *, brief: bool = False) -> np.ndarray:
+def scratch(
+    shape: tuple[int, ...], dtype: Any, *, brief: bool = False, budget: int | None = None
+) -> np.ndarray:
     """Return an uninitialised array; its memory is used again once nobody refers to it.
 
-    A ``brief`` array, which does not outlive the fit, may sit in a block that is much larger.
+    A ``brief`` array, which does not outlive the fit, may sit in a block that is much larger. Of a
+    ``budget`` in bytes, blocks that wait to be used again are a part.
     """
     nbytes = math.prod(map(int, shape)) * np.dtype(dtype).itemsize
     if not SMALLEST <= nbytes <= LARGEST:
         return np.empty(shape, dtype)
     settle()
     lease = _lease(_take(nbytes, LARGEST if brief else 2 * nbytes))
+    if budget is not None:  # fresh memory is not there before it is written to
+        settle(budget)
     return np.asarray(lease)[:nbytes].view(dtype).reshape(shape)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 HOMES = {
     "sklearn.callback._callback_support": ("callback_management_context",),
     "sklearn.metrics._scorer": ("_BaseScorer", "_MultimetricScorer", "_PassthroughScorer"),
+    "sklearn.metrics.pairwise": ("_VALID_METRICS",),
     "sklearn.model_selection._search": ("BaseSearchCV",),
     "sklearn.model_selection._validation": (
         "_fit_and_score",
@@ -23,6 +24,7 @@ HOMES = {
     ),
     "sklearn.utils": ("_safe_indexing",),
     "sklearn.utils._param_validation": (
+        "HasMethods",
         "Interval",
         "Options",
         "StrOptions",

@@ -204,28 +204,40 @@ def gap_proof(
 ) -> Certificate:
     """Return the proof that figures make; ``size`` is Σ|β|, ``pair`` the worst pair's violation."""
     primal, dual, gap, relative = problem.objectives(f, b)
-    # Σβ in its own unit too: where all residuals are equal the gap does not see it
     astray = abs(f.total - problem.total)
-    unbalanced = astray / max(size, abs(problem.total), TINY)
-    parts = {
+    objective = {
         "primal": primal,
         "dual": dual,
         "gap": gap,
         "relative_gap": relative,
         "squared_norm": f.squared_norm,
-        "kkt": {
-            "pair": pair,
-            "sum": astray,
-            "box": f.box,
-            "zero": f.zero,
-            "free": f.free,
-            "bounded": f.bounded,
-        },
-        "n_free": f.n_free,
-        "n_bounded": f.n_bounded,
-        **(extra or {}),
     }
-    value = np.max([relative, pair, unbalanced])
+    kkt = {"pair": pair, "sum": astray}
+    # Σβ in its own unit too: where all residuals are equal the gap does not see it
+    unbalanced = astray / max(size, abs(problem.total), TINY)
+    return margin_proof(objective, kkt, f, unbalanced, tolerance, about, extra)
+
+
+def margin_proof(
+    objective: dict[str, float],
+    kkt: dict[str, float],
+    f: Figures | None,
+    unbalanced: float,
+    tolerance: float,
+    about: str,
+    extra: dict[str, Any] | None,
+) -> Certificate:
+    """Return the certificate of any margin machine.
+
+    ``objective`` has ``relative_gap`` among its parts, ``kkt`` the conditions of a problem's own,
+    ``pair`` among them; ``unbalanced`` is what sums are off by, in units of the coefficients.
+    """
+    parts: dict[str, Any] = {**objective, "kkt": kkt}
+    if f is not None:
+        parts["kkt"] |= {"box": f.box, "zero": f.zero, "free": f.free, "bounded": f.bounded}
+        parts |= {"n_free": f.n_free, "n_bounded": f.n_bounded}
+    value = np.max([objective["relative_gap"], kkt["pair"], unbalanced])
+    parts |= extra or {}
     return Certificate("relative gap, pair violation", value, tolerance, about, parts)
 
 
@@ -246,25 +258,20 @@ def nu_gap(
         Coefficients and exact residuals e = y − Kβ.
     """
     found, size = problem.judge(beta, e), float(np.abs(beta).sum())
-    f, astray = found.figures, abs(float(beta.sum()))
+    astray = abs(float(beta.sum()))
     excess = size - problem.size
     off = max(excess, 0.0) if problem.tube else abs(excess)
     price = {"epsilon": found.price} if problem.tube else {"rho": found.price}
-    parts = {
+    objective = {
         "primal": found.primal,
         "dual": found.dual,
         "gap": found.gap,
         "relative_gap": found.relative_gap,
         **price,
-        "kkt": {"pair": found.pair, "sum": astray, "size": off},
-        **(extra or {}),
     }
-    if f is not None:
-        parts["kkt"] |= {"box": f.box, "zero": f.zero, "free": f.free, "bounded": f.bounded}
-        parts |= {"n_free": f.n_free, "n_bounded": f.n_bounded}
+    kkt = {"pair": found.pair, "sum": astray, "size": off}
     unbalanced = max(astray, off) / max(problem.size, TINY)
-    value = np.max([found.relative_gap, found.pair, unbalanced])
-    return Certificate("relative gap, pair violation", value, tolerance, about, parts)
+    return margin_proof(objective, kkt, found.figures, unbalanced, tolerance, about, extra)
 
 
 def fenchel_gap(

@@ -74,6 +74,7 @@ class Status(Enum):
         "early_stopping=True, which stops where held-out rows are predicted best"
     )
     EARLY_STOPPED = "stopped where held-out rows were predicted best, as early_stopping asks"
+    PART_LEARNED = "took in these rows in one pass; no minimum is claimed"
     NOT_STATIONARY = (
         "the loss no longer falls, but its gradient is above the tolerance: take "
         "activation='tanh', which has no kinks, or solver='lbfgs', change learning_rate, or "
@@ -93,7 +94,7 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether nothing needs to be done."""
-        return self in (Status.OPTIMAL, Status.EARLY_STOPPED)
+        return self in (Status.OPTIMAL, Status.EARLY_STOPPED, Status.PART_LEARNED)
 
 
 @dataclass(frozen=True)

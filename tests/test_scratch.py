@@ -61,11 +61,21 @@ def test_shapes_and_types():
 
 
 def test_no_more_is_kept_than_allowed():
-    free = {}
     blocks = [_scratch._Memory(800_000) for _ in range(10)]
-    for block in blocks:
-        _scratch._give_back(block, free, most=2_000_000)
+    free = {id(block): block for block in blocks}
+    _scratch._keep_at_most(2_000_000, free)
     assert list(free.values()) == blocks[-2:]
+
+
+def test_of_a_budget_what_is_free_gets_what_is_left():
+    used = [scratch((100_000,), np.float64) for _ in range(3)]
+    del used[1:]
+    scratch((200_000,), np.float64)
+    _scratch.settle()
+    assert sum(block.nbytes for block in _scratch._free.values()) == 3_200_000
+    array = scratch((50_000,), np.float64, budget=2_500_000)  # in use: 800,000 and 800,000
+    assert array.size == 50_000
+    assert sum(block.nbytes for block in _scratch._free.values()) <= 900_000
 
 
 def test_threads_get_memory_of_their_own():
@@ -196,7 +206,7 @@ def test_a_ctrl_c_while_memory_is_given_back_is_not_lost():
 
 
 def test_much_that_is_given_back_is_let_go_when_free_memory_is_asked_for(monkeypatch):
-    monkeypatch.setattr(_scratch._give_back, "__defaults__", (_scratch._free, 2_000_000))
+    monkeypatch.setattr(_scratch, "MOST", 2_000_000)
     arrays = [scratch((100_000,), np.float64) for _ in range(10)]
     del arrays
     _scratch.settle()

@@ -115,6 +115,7 @@ class _CtrlC:
     def run(self, function):
         """Return whether the moment came."""
         before = sys.gettrace()
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 looks at this when tracing begins
         sys.settrace(self)
         try:
             function()

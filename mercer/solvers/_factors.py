@@ -8,6 +8,7 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
 from mercer._compiled import compiled, compiled_part
+from mercer._limits import UNLIMITED
 from mercer.solvers import _lapack
 
 WIDTH = 48  # narrower: slower products; wider: slower band solves
@@ -24,11 +25,12 @@ class EigenForm:
         self.usable = np.ones(len(lams), bool)
 
     @classmethod
-    def of(cls, A: np.ndarray, lams: np.ndarray) -> EigenForm:
-        """Decompose A, whose lower triangle is read and written over."""
+    def of(cls, A: np.ndarray, lams: np.ndarray, memory: int = UNLIMITED) -> EigenForm:
+        """Decompose A, whose lower triangle is read and written over, within so many bytes."""
         if not np.isfinite(norm_of_symmetric(A)):
             raise ValueError("the Gram matrix has values that are not finite: rescale X")
-        driver = "evd" if len(A) <= DIVIDED else "evr"
+        # divide and conquer needs twice the matrix beside it, the other way once
+        driver = "evd" if len(A) <= DIVIDED and 3 * A.nbytes <= memory else "evr"
         values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False, driver=driver)
         return cls(values, vectors, lams)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._floats import TINY
+from mercer.certify import margin_proof
 from mercer.margin import MarginProblem
 from mercer.result import Certificate
 
@@ -50,7 +51,7 @@ def manifold_gap(
     gap = max(f.gap, 0.0) + astray * f.spread + 0.5 * max(apart, 0.0)
     relative = gap / max(abs(primal), abs(primal - gap), TINY)
     unbalanced = astray / max(float(np.abs(beta).sum()), TINY)
-    parts = {
+    objective = {
         "primal": primal,
         "dual": primal - gap,
         "gap": gap,
@@ -59,17 +60,6 @@ def manifold_gap(
         "graph": 0.5 * graph,
         "graph_share": 0.5 * graph / primal if primal > 0 else 0.0,
         "graph_gap": 0.5 * max(apart, 0.0),
-        "kkt": {
-            "pair": violation,
-            "sum": astray,
-            "box": f.box,
-            "zero": f.zero,
-            "free": f.free,
-            "bounded": f.bounded,
-        },
-        "n_free": f.n_free,
-        "n_bounded": f.n_bounded,
-        **(extra or {}),
     }
-    value = np.max([relative, violation, unbalanced])
-    return Certificate("relative gap, pair violation", value, tolerance, about, parts)
+    kkt = {"pair": violation, "sum": astray}
+    return margin_proof(objective, kkt, f, unbalanced, tolerance, about, extra)

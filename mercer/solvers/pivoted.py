@@ -60,7 +60,7 @@ def randomly_pivoted_cholesky(
     and the trace of K − FFᵀ after each block and says whether more is wanted.
     """
     n, r = K.shape[0], 0
-    F, chosen = np.empty((n, rank)), np.empty(rank, np.intp)
+    F, chosen = np.empty((n, rank), order="F"), np.empty(rank, np.intp)
     rest = np.maximum(K.diagonal().astype(np.float64), 0.0)
     enough = n * EPS * float(rest.sum())
     while r < rank and rest.sum() > enough:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import qr
 
 from mercer._array import parse_memory, ranges
 from mercer._floats import EPS
@@ -16,7 +17,7 @@ GOAL = 0.1  # of the tolerance, relative to the centred targets
 PATIENCE = 50  # products without a smaller residual: rounding stops it
 RESTARTS = 5  # from the recomputed residual
 MOST_ROWS = 2000  # of K in the preconditioner; more cost longer than the products they save
-ARRAYS = 4  # of n × rank values that live at the same time
+ARRAYS = 3  # of n × rank values: the factor, and room for what makes it
 
 
 def solve_ridge_cg(
@@ -75,12 +76,17 @@ class _InverseRoot:
         n = K.shape[0]
         rank = int(min(MOST_ROWS, n, budget // (ARRAYS * 8 * n)))
         F, _ = randomly_pivoted_cholesky(K, rank, np.random.RandomState(0))
-        Q, R = np.linalg.qr(system.project((F * system.root[:, None]).T).T)
+        F *= system.root[:, None]
+        if system.unit is not None:
+            means = system.unit @ F
+            for part in ranges(n, 4096):
+                F[part] -= np.outer(system.unit[part], means)
+        Q, R = qr(F, mode="economic", overwrite_a=True, check_finite=False)  # where F was
         left, sizes, _ = np.linalg.svd(R)
-        kept = sizes > len(sizes) * EPS * sizes.max(initial=0.0)
+        kept = int((sizes > len(sizes) * EPS * sizes.max(initial=0.0)).sum())
         for part in ranges(n, 4096):
             Q[part] = Q[part] @ left
-        self.U, values = Q[:, kept], sizes[kept] ** 2
+        self.U, values = Q[:, :kept], sizes[:kept] ** 2
         self.largest = float(values.max(initial=0.0))
         # if every row of K is in the span, what is left is λ alone
         tail = values.min() if len(values) and len(values) == rank < n else 0.0

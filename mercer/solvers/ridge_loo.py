@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._array import SMALL, format_bytes, parse_memory, ranges
 from mercer._floats import EPS
+from mercer._limits import UNLIMITED
 from mercer.gram import Gram, fresh_array
 from mercer.result import Solution, Status
 from mercer.solvers._factors import EigenForm
@@ -130,9 +131,8 @@ def solve_ridge_loo(
             "(n_samples=1) nothing is left; give lam a number"
         )
     _require_memory(2 * 8 * len(Y) ** 2, memory)  # the matrix and its eigenvectors
-    A = fresh_array(K, memory)
     system = ScaledSystem(lambda V: K @ V, Y, weight, fit_intercept)
-    spectrum = _Spectrum.of(A, system)
+    spectrum = _Spectrum.of(K, system, memory)
     if lams is not None:
         errors = spectrum.errors(system, lams)
     else:
@@ -160,11 +160,14 @@ class _Spectrum(NamedTuple):
     size: float  # the trace of D K D before it was centred
 
     @classmethod
-    def of(cls, A: np.ndarray, system: ScaledSystem) -> _Spectrum:
-        """Decompose the matrix of a system; A, which holds K, is written over."""
+    def of(cls, K: Gram, system: ScaledSystem, memory: int | float | str | None) -> _Spectrum:
+        """Decompose the matrix of a system."""
+        A = fresh_array(K, memory)
         size = float(np.abs(np.diagonal(A)) @ system.weight)
         matrix = scaled_matrix(A, np.arange(len(A)), system, np.float64, out=A)
-        form = EigenForm.of(matrix.A, np.zeros(1))
+        stored = A.nbytes if K.holds_array else 0
+        most = UNLIMITED if memory is None else parse_memory(memory) - stored
+        form = EigenForm.of(matrix.A, np.zeros(1), most)
         return cls(form.values / matrix.s, form.vectors, matrix.c, size)
 
     @property

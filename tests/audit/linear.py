@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
@@ -168,7 +168,7 @@ def audit_logistic(case: Case) -> Iterator[Claim]:
     """The gradient of the penalised likelihood is small beside that at 0, column by column."""
     model, y = case.model, np.asarray(case.y)
     if model.l1_ratio:
-        yield from _no_way_down(case)
+        yield from _gap_of_likelihood(case)
         return
     w = exact(case.weight) * class_factors(model, y, case.weight)
     used = w > 0
@@ -263,40 +263,54 @@ def audit_quantile(case: Case) -> Iterator[Claim]:
         yield Claim("least mean", value, exact(found.fun) * unit * (1 + PROGRAM) + slack)
 
 
-def _no_way_down(case: Case) -> Iterator[Claim]:
-    """Proximal steps from the solution gain no more than the gap that is claimed."""
+def _gap_of_likelihood(case: Case) -> Iterator[Claim]:
+    """The probabilities, balanced and drawn to the labels, are a point of the dual problem.
+
+    Of p and the labels h, u = w(p − h) sums to 0 where there is an offset, and Xᵀu is a slope of
+    the penalty: of λ‖W‖₁ once p is near enough to h. The dual value is −Σ w Σ p ln p, less what the
+    square costs.
+    """
     model, y = case.model, np.asarray(case.y)
     w = exact(case.weight) * class_factors(model, y, case.weight)
-    used = w > 0
-    X, y, w = exact(case.X)[used], y[used], w[used]
-    k = len(model.classes_)
-    hit = y[:, None] == (model.classes_[1:] if k == 2 else model.classes_)[None, :]
+    X, y, w = exact(case.X)[w > 0], y[w > 0], w[w > 0]
+    coef, b = exact(model.coef_).T, exact(np.atleast_1d(model.intercept_))
+    if len(model.classes_) == 2:  # (0, f) are the scores of two classes
+        coef, b = np.hstack([0 * coef, coef]), np.append(exact(0), b)
+    hit = (y[:, None] == model.classes_[None, :]).astype(np.longdouble)
+    G = X @ coef + b
+    G -= G.max(axis=1, keepdims=True)
+    P = np.exp(G) / np.exp(G).sum(axis=1, keepdims=True)
+    noise = rounding(np.abs(X) @ np.abs(coef) + np.abs(b)).max(axis=1)
+    own = exact(model.coef_)
     l1, ridge = (exact(model.lam) * exact(share) for share in (model.l1_ratio, 1 - model.l1_ratio))
-    free = int(model.fit_intercept)
-    A = np.hstack([X, np.ones((len(X), free), np.longdouble)])
-    W = np.vstack([exact(model.coef_).T, exact(np.atleast_1d(model.intercept_))[None, :][:free]])
-    kinks = np.append(np.full(X.shape[1], l1), np.zeros(free))[:, None]
-    square = np.append(np.full(X.shape[1], ridge), np.zeros(free))[:, None]
-    bound = (0.25 if k == 2 else 0.5) * A.shape[1] * (w @ A**2)[:, None] + square
+    loss = np.log(np.exp(G).sum(axis=1)) - (hit * G).sum(axis=1)
+    primal = w @ loss + l1 * np.abs(own).sum() + ridge / 2 * (own**2).sum()
+    if model.fit_intercept:
+        P = _balanced(P, hit, w)
+    A = X - (w @ X) / w.sum() if model.fit_intercept else X
+    blur = (np.abs(A).T @ (w * noise) + rounding(np.abs(X).T @ w))[:, None]
+    slopes = A.T @ (w[:, None] * (P - hit))
+    if len(model.classes_) == 2:
+        slopes = slopes[:, 1:]
+    steep = np.maximum(np.abs(slopes) - blur, 0)
+    near = hit + (P - hit) * min(1, l1 / max(steep.max(), l1))
+    dual = _entropy(near, w)
+    if ridge > 0:  # the slopes may be steeper than λ: the better point counts
+        cost = (np.maximum(steep - l1, 0) ** 2).sum() / (2 * ridge)
+        dual = max(dual, _entropy(P, w) - cost)
+    start = w.sum() * np.log(exact(len(model.classes_)))
+    terms = w @ (noise * (1 + noise)) + rounding(start, l1 * np.abs(own).sum())
+    yield Claim("probabilities", -min(P.min(), 0), 0.0)
+    yield Claim("gap", primal - dual, SLACK * case.tolerance * start + 4 * terms)
 
-    def value(W: np.ndarray) -> np.ndarray:
-        G = A @ W
-        G = np.hstack([np.zeros((len(G), 1)), G]) if k == 2 else G
-        own = np.column_stack([~hit[:, 0], hit[:, 0]]) if k == 2 else hit
-        top = G.max(axis=1)
-        loss = top + np.log(np.exp(G - top[:, None]).sum(axis=1)) - G[own]
-        return w @ loss + (kinks * np.abs(W)).sum() + (square * W**2).sum() / 2
 
-    start = best = value(W)
-    for _ in range(100):
-        G = A @ W
-        G = np.hstack([np.zeros((len(G), 1)), G]) if k == 2 else G
-        P = np.exp(G - G.max(axis=1, keepdims=True))
-        P = (P / P.sum(axis=1, keepdims=True))[:, 1 if k == 2 else 0 :]
-        gradient = A.T @ (w[:, None] * (P - hit)) + square * W
-        step = W - np.divide(gradient, bound, out=np.zeros_like(W), where=bound > 0)
-        reach = np.divide(kinks, bound, out=np.zeros_like(bound), where=bound > 0)
-        W = np.sign(step) * np.maximum(np.abs(step) - reach, 0)
-        best = min(best, value(W))
-    allowed = SLACK * case.tolerance * w.sum() * np.log(exact(k)) + rounding(start)
-    yield Claim("steps that go down", start - best, allowed)
+def _entropy(P: np.ndarray, w: np.ndarray) -> Any:
+    return -(w @ (P * np.log(np.where(P > 0, P, 1))).sum(axis=1))
+
+
+def _balanced(P: np.ndarray, hit: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return probabilities with Σ w(p − h) = 0, changed as a shift of the scores changes them."""
+    H = np.einsum("i,ic,cd->cd", w, P, np.eye(P.shape[1])) - np.einsum("i,ic,id->cd", w, P, P)
+    missing = w @ (P - hit)
+    shift = np.linalg.lstsq(H.astype(np.float64), missing.astype(np.float64), rcond=None)[0]
+    return P - P * (shift - (P @ shift)[:, None])

@@ -134,21 +134,109 @@ def _affinity_claims(case: Case) -> Iterator[Claim]:
 def audit_mixtures(case: Case) -> Iterator[Claim]:
     """(I − W)ᵀ(I − W) z = λ z; where the neighbours are not told apart there are many such W."""
     model, X = case.model, exact(case.X)
-    if model.method != "standard":  # matrices of their own: tests/spectral has slow twins
-        yield from audit_eigenvalues(case)
-        return
     D = squared_distances(X, X)
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")
     near = np.take_along_axis(D, order[:, : model.n_neighbors + 1], axis=1)
     if len(near.T) > model.n_neighbors and (np.diff(near)[:, -1] <= rounding(near[:, -1])).any():
         return
-    M = np.eye(len(X), dtype=np.longdouble)
-    for i, index in enumerate(order[:, : model.n_neighbors]):
-        M[i, index] -= _mixture(X[index] - X[i], exact(model.reg))
-    M = M.T @ M
+    index = order[:, : model.n_neighbors]
     values, Z = model.eigenvalues_, model.embedding_
-    yield from eigen_claims(M, values, Z, case, np.abs(M).sum(axis=0).max())
+    if model.method == "standard":
+        M = np.eye(len(X), dtype=np.longdouble)
+        for i, near in enumerate(index):
+            M[i, near] -= _mixture(X[near] - X[i], exact(model.reg))
+        matrices = [M.T @ M]
+    else:
+        matrices = list(VARIANTS[model.method](X, index, Z.shape[1]))
+    found = [list(eigen_claims(M, values, Z, case, np.abs(M).sum(axis=0).max())) for M in matrices]
+    yield from min(found, key=lambda claims: sum(not claim.holds for claim in claims), default=[])
+
+
+CLOSE = 1e-4  # singular values, relative to the largest: axes between these are not told apart
+
+
+def _in_units(rows: np.ndarray) -> np.ndarray:
+    """Return differences of rows in units of the largest, in float64."""
+    return (rows / max(largest(rows), LEAST)).astype(np.float64)
+
+
+def _axes(rows: np.ndarray, m: int) -> np.ndarray | None:
+    """Return the m left singular vectors of the largest values; None where others come close."""
+    U, sizes, _ = np.linalg.svd(_in_units(rows))
+    sizes = np.append(sizes, np.zeros(len(rows) + 1))
+    return U[:, :m] if sizes[m - 1] - sizes[m] > CLOSE * sizes[0] else None
+
+
+def _summed(index: np.ndarray, costs: list[np.ndarray]) -> np.ndarray:
+    M = np.zeros((len(index), len(index)), np.longdouble)
+    for near, cost in zip(index, costs, strict=True):
+        M[np.ix_(near, near)] += cost
+    return M
+
+
+def _tangents(X: np.ndarray, index: np.ndarray, m: int) -> Iterator[np.ndarray]:
+    """Yield the matrix of ltsa: what constants and tangent coordinates leave."""
+    frames = [_axes(X[near] - X[near].mean(axis=0), m) for near in index]
+    if not any(U is None for U in frames):
+        k = index.shape[1]
+        yield _summed(index, [np.eye(k) - np.full((k, k), 1 / k) - U @ U.T for U in frames])
+
+
+def _bends(X: np.ndarray, index: np.ndarray, m: int) -> Iterator[np.ndarray]:
+    """Yield the matrix of Hessian LLE: the part of parabolas that no plane explains."""
+    costs = []
+    for near in index:
+        U = _axes(X[near] - X[near].mean(axis=0), m)
+        if U is None:
+            return
+        plane = np.column_stack([np.ones(len(near)), U])
+        bent = np.column_stack([U[:, i] * U[:, j] for i in range(m) for j in range(i, m)])
+        rest = bent - plane @ np.linalg.lstsq(plane, bent, rcond=None)[0]
+        Q, sizes, _ = np.linalg.svd(rest, full_matrices=False)
+        if sizes[-1] <= CLOSE * sizes[0]:
+            return
+        costs.append(Q @ Q.T)
+    yield _summed(index, costs)
+
+
+def _several_mixtures(X: np.ndarray, index: np.ndarray, m: int) -> Iterator[np.ndarray]:
+    """Yield the matrices of modified LLE (Zhang and Wang), with a share at the median in or out.
+
+    With P the projection on the s axes of the gaps of a point that matter least, p = P1,
+    α = ‖p‖/√s and its weights w, the weights W of the point have W1 = p/α + (1 − α)sw and
+    WWᵀ = P + (1 − α)(pwᵀ + wpᵀ)/α + (1 − α)²s wwᵀ.
+    """
+    gaps = [_in_units(X[near] - X[i]) for i, near in enumerate(index)]
+    sizes = np.array([np.linalg.svd(gap, compute_uv=False) for gap in gaps]) ** 2
+    leading = np.cumsum(sizes, axis=1)
+    shares = (leading[:, -1:] - leading[:, :-1]) / leading[:, :-1]
+    typical = np.median((leading[:, -1] - leading[:, m - 1]) / leading[:, m - 1])
+    for limit in (typical * (1 - 1e-9), typical * (1 + 1e-9)):
+        counts = (shares < limit).sum(axis=1) + index.shape[1] - sizes.shape[1]
+        costs = [_cost(gap, int(s)) for gap, s in zip(gaps, counts, strict=True)]
+        if not any(cost is None for cost in costs):
+            yield _summed(np.column_stack([np.arange(len(X)), index]), costs)
+
+
+def _cost(gaps: np.ndarray, s: int) -> np.ndarray | None:
+    k = len(gaps)
+    if s == 0:
+        return np.zeros((k + 1, k + 1))
+    U = _axes(gaps, k - s) if s < k else np.zeros((k, 0))
+    if U is None:
+        return None
+    P = np.eye(k) - U @ U.T
+    p, w = P.sum(axis=0), _mixture(exact(gaps), exact(1e-3))
+    alpha = norm(p) / np.sqrt(exact(s))
+    if alpha < CLOSE:
+        return None
+    W1, both = p / alpha + (1 - alpha) * s * w, np.outer(p, w)
+    WW = P + (1 - alpha) * (both + both.T) / alpha + (1 - alpha) ** 2 * s * np.outer(w, w)
+    return np.block([[exact([[s]]), -W1[None]], [-W1[:, None], WW]])
+
+
+VARIANTS = {"ltsa": _tangents, "hessian": _bends, "modified": _several_mixtures}
 
 
 def _mixture(gaps: np.ndarray, reg: Any) -> np.ndarray:

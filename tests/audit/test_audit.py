@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from mercer import (
     CCA,
     LDA,
+    LLE,
     MDS,
     SVC,
     SVR,
@@ -22,6 +23,7 @@ from mercer import (
     KernelLogistic,
     KernelPCA,
     KernelRidge,
+    LogisticRegression,
     MetricRidge,
     MetricRidgeClassifier,
     NuSVC,
@@ -79,6 +81,11 @@ def test_what_is_called_proved_is_true(estimator, kind, seed):
         (KernelRidge(), "dual_coef_"),
         (KernelLogistic(), "dual_coef_"),
         (KernelPCA(), "eigenvalues_"),
+        (LogisticRegression(lam=0.1, l1_ratio=1.0), "coef_"),
+        (LogisticRegression(l1_ratio=0.5), "intercept_"),
+        (LLE(method="modified"), "embedding_"),
+        (LLE(method="ltsa"), "embedding_"),
+        (LLE(method="hessian", n_neighbors=8), "embedding_"),
     ],
     ids=repr,
 )

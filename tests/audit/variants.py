@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mercer import (
+    LLE,
     SVC,
     SVR,
     KernelLogistic,
@@ -14,6 +15,7 @@ from mercer import (
     LaplacianRidgeClassifier,
     LaplacianSVC,
     LinearSVC,
+    LogisticRegression,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -57,6 +59,9 @@ VARIANTS = [
     LaplacianSVC(n_neighbors=3, power=2, fit_intercept=True, unlabelled=2),
     LaplacianRidge("linear", lam=1e-2, lam_graph=1.0, normalized=False, n_neighbors=4),
     LaplacianRidgeClassifier(lam_graph=10.0, class_weight="balanced", unlabelled=2),
+    LogisticRegression(lam=3.0, l1_ratio=0.9, fit_intercept=False),
+    LLE(method="ltsa"),
+    LLE(method="hessian", n_neighbors=8),
     KernelPCA(kernel="linear"),
     KernelPCA(3, kernel=Polynomial(degree=2)),
 ]
