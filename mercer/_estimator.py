@@ -37,19 +37,19 @@ from mercer._sklearn import _check_sample_weight
 from mercer._state import (
     COLUMNS,
     Attribute,
+    FittedRows,
     Instance,
     Labels,
     Lengths,
     Maybe,
-    Rows,
-    Size,
+    SizeOf,
     StateError,
 )
 from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution, Status
-from mercer.rows import Rows as RowBlocks
+from mercer.rows import Rows
 
 FLOATS = [np.float64, np.float32]
 GIVEN = "points of a given matrix"
@@ -145,7 +145,7 @@ class ProvedEstimator(Reporting, NamedParts):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_features_in_": Size(COLUMNS),
+        "n_features_in_": SizeOf(COLUMNS),
         "feature_names_in_": Maybe(Labels(COLUMNS)),
         "certificate_": Instance(Certificate),
         "status_": Instance(str),
@@ -239,12 +239,12 @@ class BoundKernel(Instance):
             lengths[GIVEN] = lengths["rows"] = lengths[COLUMNS]
 
 
-class KeptRows(Rows):
+class KeptRows(FittedRows):
     """Those rows of the fit that are needed; of a given matrix none are."""
 
     def check(self, value: Any, lengths: Lengths) -> None:
         """Raise if they are not as many as they should be."""
-        (Rows(0) if GIVEN in lengths else Rows(self.length)).check(value, lengths)
+        (FittedRows(0) if GIVEN in lengths else FittedRows(self.length)).check(value, lengths)
 
 
 def is_precomputed(kernel: Kernel) -> bool:
@@ -260,7 +260,7 @@ class KernelEstimator(ProvedEstimator):
 
     named_parts = {"kernel": as_kernel}
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_features_in_": Maybe(Size(COLUMNS)),
+        "n_features_in_": Maybe(SizeOf(COLUMNS)),
         "kernel_": BoundKernel(),
     }
     kernel: Any
@@ -271,7 +271,7 @@ class KernelEstimator(ProvedEstimator):
     ) -> tuple[Sample, Any, np.ndarray]:
         """Check rows, targets and weights, bind the kernel; return the training sample and both."""
         kernel = self._given_kernel()
-        X, y = X.in_memory(y) if isinstance(X, RowBlocks) else (X, y)
+        X, y = X.in_memory(y) if isinstance(X, Rows) else (X, y)
         has_target = not isinstance(y, str)
         if kernel.domain == "vectors":
             checked = validated(self, X, y, kernel=kernel, **_TABLE, **checks)
@@ -318,7 +318,7 @@ class KernelEstimator(ProvedEstimator):
     def _new_rows(self, X: Any) -> Sample:
         """Check new rows against the fitted ones."""
         check_is_fitted(self)
-        X = X.in_memory()[0] if isinstance(X, RowBlocks) else X
+        X = X.in_memory()[0] if isinstance(X, Rows) else X
         if self.kernel_.domain == "vectors":
             X = validated(self, X, reset=False, kernel=self.kernel_, **_TABLE)
         return self.kernel_.sample(X)

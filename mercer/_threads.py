@@ -56,7 +56,7 @@ class ForkLock:
 
 
 # ---------------------------------------------------------------- BLAS
-class _Lease(bytearray):
+class _ThreadLease(bytearray):
     """BLAS has one thread while something refers to this, which has bytes only to be viewed."""
 
 
@@ -70,7 +70,7 @@ class _Restore(ref):
     _as_parameter_: int
     library: _Library
 
-    def __new__(cls, lease: _Lease, library: _Library) -> _Restore:
+    def __new__(cls, lease: _ThreadLease, library: _Library) -> _Restore:
         self = super().__new__(cls, lease, library.set_threads)
         self._as_parameter_, self.library = library.count_threads(), library
         return self
@@ -113,7 +113,7 @@ class _Held:
     Callbacks of weak references run from the newest to the oldest.
     """
 
-    def __init__(self, lease: _Lease, libraries: list[_Library]):
+    def __init__(self, lease: _ThreadLease, libraries: list[_Library]):
         self._over: list[object] = []
         self.ready = False  # whether the libraries have been told
         self.lease = ref(lease, self._over.append)
@@ -141,7 +141,7 @@ class _Held:
             restore.now()
 
 
-_last = {"held": _Held(_Lease(1), [])}  # or one before it; the first has ended already
+_last = {"held": _Held(_ThreadLease(1), [])}  # or one before it; the first has ended already
 
 
 def one_blas_thread() -> memoryview:
@@ -171,7 +171,7 @@ def threads_for(operations: float) -> AbstractContextManager[object]:
     return nullcontext() if operations > THREADED_OPERATIONS else one_blas_thread()
 
 
-def _begin(held: _Held) -> _Lease:
+def _begin(held: _Held) -> _ThreadLease:
     """Return the lease of this one, or of the first after it that has not ended.
 
     No lock: of threads that come at once one is the first to follow, and the others join it.
@@ -184,7 +184,7 @@ def _begin(held: _Held) -> _Lease:
         if not held.ended:
             time.sleep(0)  # another thread is about to restore the numbers
             continue
-        lease = _Lease(1)
+        lease = _ThreadLease(1)
         held = _last["held"] = held.followed_by(_Held(lease, _libraries()))
 
 
@@ -192,7 +192,7 @@ def _end_in_child() -> None:
     """End the lease of threads that a fork has left behind."""
     if not _last["held"].ended:
         _last["held"].restore()
-    _last["held"] = _Held(_Lease(1), [])
+    _last["held"] = _Held(_ThreadLease(1), [])
 
 
 if hasattr(os, "register_at_fork"):

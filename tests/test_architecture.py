@@ -208,6 +208,20 @@ def test_files_say_what_they_are(module):
     assert ast.get_docstring(MERCER.source(module)), f"{module} has no docstring"
 
 
+# public: a loss and the penalty of the same residual; kernels and transforms of distances
+PUBLIC_TWINS = {"Absolute", "Exponential", "Huber", "Power", "Squared"}
+
+
+def test_a_class_name_means_one_thing():
+    names = [
+        node.name
+        for module in MERCER.files
+        for node in MERCER.source(module).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert {name for name in names if names.count(name) > 1} == PUBLIC_TWINS
+
+
 def private_names(tree: Tree, module: str) -> list[str]:
     """Return the private names of scikit-learn that a module imports."""
     names = (name for node in ast.walk(tree.source(module)) for name in tree._names(module, node))

@@ -159,7 +159,7 @@ class Integers(_Numbers):
             raise StateError(f"must be below {limit}; its largest is {high}")
 
 
-class Size(Integers):
+class SizeOf(Integers):
     """An integer ≥ 0 that gives a length its name."""
 
     def __init__(self, name: str):
@@ -216,7 +216,7 @@ class Objects(Attribute):
         _check_shape((count,), (self.length,), lengths)
 
 
-class Rows(Attribute):
+class FittedRows(Attribute):
     """Finite rows as `fit` checks them: a table, dense or CSR; else a list of objects.
 
     ``columns=None`` leaves the width open.
@@ -265,7 +265,7 @@ class Instance(Attribute):
             check_parameters(part)
 
 
-class Shape(Attribute):
+class ShapeOf(Attribute):
     """The shape of the rows of the fit; the number of rows gives a length its name."""
 
     def __init__(self, length: str):
@@ -277,7 +277,7 @@ class Shape(Attribute):
             raise StateError(f"must be a shape; got {type(value).__name__}")
         for axis in value:
             Integers().check(axis, lengths)
-        Size(self.length).check(value[0], lengths)
+        SizeOf(self.length).check(value[0], lengths)
 
 
 class Tuple(Attribute):
@@ -305,7 +305,7 @@ class Chain(Attribute):
         if not isinstance(value, list) or not value:
             raise StateError(f"must be a list of arrays; got {type(value).__name__}")
         lengths.setdefault("layer 0", lengths[COLUMNS])
-        Size("layers").check(len(value), lengths)
+        SizeOf("layers").check(len(value), lengths)
         names = [*(f"layer {i}" for i in range(len(value))), self.last]
         for array, (given, taken) in zip(value, pairwise(names), strict=True):
             Floats(*((taken,) if self.biases else (given, taken))).check(array, lengths)

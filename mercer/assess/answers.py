@@ -20,7 +20,7 @@ Statistic = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ClassAnswers:
     """True and predicted classes as numbers below ``n_labels``, scores of shape (n, 1 or K)."""
 
     truth: np.ndarray

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.assess import rates
-from mercer.assess.answers import Answers
+from mercer.assess.answers import ClassAnswers
 from mercer.assess.bootstrap import Drawn, Interval, number
 from mercer.plot import classes as pictures
 from mercer.plot import ranking as ranking_pictures
@@ -93,7 +93,7 @@ class ClassificationEvaluation(Drawn):
     fdr: Any
     fomr: Any
     notes: tuple[str, ...]
-    _answers: Answers = field(repr=False)
+    _answers: ClassAnswers = field(repr=False)
     roc: Roc | tuple[Roc, ...] | None = None
     auc: float | None = None
     auc_by_class: np.ndarray | None = None
@@ -106,7 +106,7 @@ class ClassificationEvaluation(Drawn):
     calibration: Calibration | None = None
 
     @classmethod
-    def of(cls, labels: np.ndarray, answers: Answers) -> ClassificationEvaluation:
+    def of(cls, labels: np.ndarray, answers: ClassAnswers) -> ClassificationEvaluation:
         """Evaluate answers."""
         C, positive = answers.confusion(), answers.positive
         known = rates.table(positive).items()
@@ -243,7 +243,7 @@ class ClassificationEvaluation(Drawn):
 _BY_CLASS = ("recall", "precision", "f1")
 
 
-def _from_scores(answers: Answers) -> dict[str, Any]:
+def _from_scores(answers: ClassAnswers) -> dict[str, Any]:
     if answers.scores is None:
         return {}
     weight = answers.shares[None]

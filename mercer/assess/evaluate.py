@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import check_weights
-from mercer.assess.answers import Answers
+from mercer.assess.answers import ClassAnswers
 from mercer.assess.bootstrap import Interval, Tabulated, number, percentiles, with_ends
 from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.regression import RegressionEvaluation, Residuals
@@ -140,7 +140,7 @@ def evaluate_classes(
     place = _place(positive, known)
     columns = _score_columns(scores, len(y), len(known), place)
     given = (truth, predicted, weight, len(known), place, columns, n_bootstrap, seed)
-    answers = Answers(*given, clusters)
+    answers = ClassAnswers(*given, clusters)
     return ClassificationEvaluation.of(known, answers)
 
 

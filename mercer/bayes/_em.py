@@ -88,7 +88,7 @@ def em(
     """
     _check(tol, max_iter)
     expect = e_step if log_likelihood is None else _with_likelihood(e_step, log_likelihood)
-    run = _Run(expect, m_step, start, tol)
+    run = _EmRun(expect, m_step, start, tol)
     run.go(Limits.of(max_iter, time_limit))
     return _proved(run, distance, about)
 
@@ -107,7 +107,7 @@ def _with_likelihood(
 
 
 @dataclass
-class _Run:
+class _EmRun:
     """One run: ``theta`` is the best so far, ``steps`` the likelihoods on the way."""
 
     expect: Callable[[Any], Any]
@@ -150,7 +150,7 @@ def rounding(value: float) -> float:
     return ROUNDING * max(1.0, abs(value))
 
 
-def _proved(run: _Run, distance: Callable[[Any, Any], float] | None, about: str) -> EMSolution:
+def _proved(run: _EmRun, distance: Callable[[Any, Any], float] | None, about: str) -> EMSolution:
     """Take one more step from the returned parameters, afresh, and see what it brings."""
     expected, value = run.expect(run.theta)
     after = run.m_step(expected)

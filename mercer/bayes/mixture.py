@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights, validated
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Either, Floats, Integers, Size
+from mercer._state import Attribute, Either, Floats, Integers, SizeOf
 from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
 from mercer.bayes._mixture_search import MixtureTask, best_mixture
 from mercer.bayes._moments import ColumnUnits
@@ -84,7 +84,7 @@ class GMM(DensityMixin, ProvedEstimator):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_components_": Size("components"),
+        "n_components_": SizeOf("components"),
         "center_": Floats("columns"),
         "scale_": Floats("columns"),
         "weights_": Floats("components"),

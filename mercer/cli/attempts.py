@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mercer.cli.files import numbers_in_a_row
 from mercer.cli.problem import TableProblem
 from mercer.cli.recipes import AUTO, RECIPES, Effort, Plan, Recipe
-from mercer.cli.routes import Route, as_given, by_kind, encoded_route
+from mercer.cli.routes import TableRoute, as_given, by_kind, encoded_route
 from mercer.cli.screen import Screen
 from mercer.cv_results import Trials
 from mercer.kernels import Kernel
@@ -24,7 +24,7 @@ class Attempt:
 
     name: str
     recipe: Recipe
-    route: Route
+    route: TableRoute
     plan: Plan
 
     @property
@@ -39,7 +39,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class AttemptSearch:
     """A finished search for one recipe."""
 
     name: str
@@ -68,7 +68,7 @@ class Search:
         return found | {int(trials.rows[trials.chosen]): self.score}
 
 
-def on_as_many_rows(searches: list[Search]) -> list[float]:
+def on_as_many_rows(searches: list[AttemptSearch]) -> list[float]:
     """Return the scores of searches in the last round that all of them have ended."""
     scores = [search.scores for search in searches]
     common = set.intersection(*(set(by_rows) for by_rows in scores))
@@ -95,7 +95,7 @@ class Planner:
         rounds = min((a.plan.staged for a in found), key=lambda staged: staged.first_rows)
         return [replace(a, plan=replace(a.plan, staged=rounds)) for a in found]
 
-    def _routes(self, model: str, screen: Screen) -> list[Route]:
+    def _routes(self, model: str, screen: Screen) -> list[TableRoute]:
         """Return the ways from the table to rows, the one that is taken among equals first."""
         if self._reads_columns(model):
             return [as_given(self.problem, self.kernel, screen)]
@@ -111,7 +111,7 @@ class Planner:
             screen.say("kernels", f"one for {kinds.about}{also}")
         return found
 
-    def _on(self, route: Route, model: str) -> list[Attempt]:
+    def _on(self, route: TableRoute, model: str) -> list[Attempt]:
         table = RECIPES[self.problem.task]
         names = self.names(model, route.Z)
         if route.parts:  # one machine with a kernel is enough for a comparison
@@ -138,7 +138,7 @@ class Planner:
         learnable = self.open_kernel and self.effort.learns_metric and dense
         return [name for name in names if name != "metric" or learnable]
 
-    def _plans(self, recipes: dict[str, Recipe], route: Route) -> dict[str, Plan]:
+    def _plans(self, recipes: dict[str, Recipe], route: TableRoute) -> dict[str, Plan]:
         """Return the work for each recipe; the rows of the first one's rounds judge them all."""
         n, width = len(self.problem), numbers_in_a_row(route.Z)
         plans = {name: Plan.of(r, self.effort, n, width) for name, r in recipes.items()}

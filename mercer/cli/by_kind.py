@@ -34,26 +34,28 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0)  # times the kernel's own rule for γ
 
 
 @dataclass(frozen=True)
-class Part:
+class KindOfColumns:
     """Columns of one kind, and the kernels that may suit them, all with k(x, x) = 1."""
 
     words: str
     kernels: tuple[Kernel, ...]
 
-    def with_kernel(self, kernel: Kernel) -> Part:
+    def with_kernel(self, kernel: Kernel) -> KindOfColumns:
         """Return the part with the kernel that was found to suit it."""
-        return Part(self.words, (kernel,))
+        return KindOfColumns(self.words, (kernel,))
 
 
-def parts_of(encoder: ColumnsEncoder, rows: Columns, seed: int) -> list[Part]:
+def parts_of(encoder: ColumnsEncoder, rows: Columns, seed: int) -> list[KindOfColumns]:
     """Return the parts of a prepared table: one for each object, one for all numbers."""
     found = []
     for state in encoder.columns_:
         name, kind = state["name"], state["kind"]
         kernels = [k.on(name) for k in SUITING[kind](rows.column(name))]
-        found.append(Part(f"{kind} {name!r}", tuple(kernels)))
+        found.append(KindOfColumns(f"{kind} {name!r}", tuple(kernels)))
     if encoder.numbers_:
-        found.append(Part("numbers and categories", tuple(_gaussians(encoder, rows, seed))))
+        found.append(
+            KindOfColumns("numbers and categories", tuple(_gaussians(encoder, rows, seed)))
+        )
     return found
 
 
@@ -137,7 +139,7 @@ def _weighted(kernels: Sequence[Kernel], shares: tuple[float, ...]) -> Kernel:
     return reduce(add, [k if w == 1.0 else w * k for w, k in terms])
 
 
-def in_words(parts: Sequence[Part]) -> str:
+def in_words(parts: Sequence[KindOfColumns]) -> str:
     """Return the parts as one phrase."""
     words = [part.words for part in parts]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from mercer._limits import Limits
 from mercer._words import count, last_part, setting
 from mercer.cli.answers import AroundModel, Threshold, metric_in_words, range_in_words
-from mercer.cli.attempts import Attempt, Planner, Search, on_as_many_rows
+from mercer.cli.attempts import Attempt, AttemptSearch, Planner, on_as_many_rows
 from mercer.cli.errors import CommandError
 from mercer.cli.goal import Goal, Wishes, goal_of
 from mercer.cli.problem import TableProblem
@@ -108,7 +108,7 @@ class Learner:
         found = (best.name, best.recipe, pipeline, best.search, words, self.interrupted)
         return Learned(*found, rows, self.cut, self.goal, around.threshold)
 
-    def _best(self, searches: list[Search]) -> Search:
+    def _best(self, searches: list[AttemptSearch]) -> AttemptSearch:
         """Return the first search, unless another one is better by more than chance.
 
         What decides are scores on as many rows, of which one that ran out of time has seen fewer.
@@ -121,7 +121,7 @@ class Learner:
         return searches[best] if scores[best] > scores[0] + NOISE * error else first
 
     # ------------------------------------------------------------ tuning
-    def _searches(self, attempts: list[Attempt]) -> Iterator[Search]:
+    def _searches(self, attempts: list[Attempt]) -> Iterator[AttemptSearch]:
         """Yield a search for each attempt; too slow a one, or Ctrl-C, takes none of the others."""
         found = False
         left = self.limits.seconds_left()
@@ -144,7 +144,7 @@ class Learner:
         if not found:
             raise CommandError("no model could be tuned in time: raise --time-limit")
 
-    def _search(self, attempt: Attempt, seconds: float | None) -> Search:
+    def _search(self, attempt: Attempt, seconds: float | None) -> AttemptSearch:
         with self.screen.step("tune", "") as said:
             with warnings.catch_warnings():  # a candidate that fails only loses its chance
                 warnings.simplefilter("ignore")
@@ -153,7 +153,7 @@ class Learner:
             said.append(self._found(attempt.label, search))
         if search.status_ == "time_limit":
             self._was_cut(f"the search for the model {attempt.label!r} scored {_scored(search)}")
-        return Search(attempt.name, attempt.recipe, search, attempt)
+        return AttemptSearch(attempt.name, attempt.recipe, search, attempt)
 
     def _tuned(self, attempt: Attempt, seconds: float | None) -> KernelSearchCV:
         plan, Z = attempt.plan, attempt.route.Z
@@ -202,7 +202,7 @@ class Learner:
         self.screen.note(self.cut[-1])
 
     # ------------------------------------------------------------ the last fit
-    def _around(self, best: Search, Z: Any) -> AroundModel:
+    def _around(self, best: AttemptSearch, Z: Any) -> AroundModel:
         """Return what stands around the model: chosen on training rows, unless time is up."""
         around = AroundModel(self.goal, self.problem, self.seed)
         if not around.is_looked_for or self.interrupted:
@@ -218,7 +218,9 @@ class Learner:
             self.screen.note(f"interrupted: going on without looking for a {around.what}")
         return around
 
-    def _fit(self, best: Search, plan: Plan, Z: Any, around: AroundModel) -> tuple[Any, np.ndarray]:
+    def _fit(
+        self, best: AttemptSearch, plan: Plan, Z: Any, around: AroundModel
+    ) -> tuple[Any, np.ndarray]:
         """Return the best candidate fitted, and to which rows.
 
         A fit that the time limit ends before its optimum may answer nonsense, so that fewer rows
@@ -236,7 +238,7 @@ class Learner:
         return estimator, rows
 
     def _fitted_to(
-        self, rows: np.ndarray, best: Search, Z: Any, around: AroundModel
+        self, rows: np.ndarray, best: AttemptSearch, Z: Any, around: AroundModel
     ) -> tuple[Any, np.ndarray]:
         estimator = around.of(self._estimator(best))
         with self.screen.step("fit", f"fitting to {count(len(rows), 'row')}") as said:
@@ -249,7 +251,7 @@ class Learner:
             said += [_fitted(innermost(estimator), len(rows)), *range_in_words(estimator)]
         return estimator, rows
 
-    def _rows_to_fit(self, best: Search, plan: Plan, Z: Any) -> np.ndarray:
+    def _rows_to_fit(self, best: AttemptSearch, plan: Plan, Z: Any) -> np.ndarray:
         n, most = len(self.problem), plan.fit_rows
         if self.interrupted:
             return best.rows
@@ -272,7 +274,7 @@ class Learner:
         classes = self.problem.y if self.problem.task == "classify" else None
         return sample_rows(len(self.problem), size, classes, self.seed)
 
-    def _affordable(self, best: Search, plan: Plan, Z: Any) -> int:
+    def _affordable(self, best: AttemptSearch, plan: Plan, Z: Any) -> int:
         """Return how many rows there is time to fit, by what the fits of tuning took."""
         left = self.limits.seconds_left()
         if left is None:
@@ -282,7 +284,7 @@ class Learner:
         factor = (FIT_SHARE * left / max(took, 1e-3)) ** (1.0 / growth)
         return int(min(plan.fit_rows, max(factor, 1.0) * tried))
 
-    def _timed_fit(self, best: Search, plan: Plan, Z: Any) -> tuple[int, float]:
+    def _timed_fit(self, best: AttemptSearch, plan: Plan, Z: Any) -> tuple[int, float]:
         """Return the rows of a fit of the best candidate, and the seconds that it took.
 
         Where the time was over in the first round its fits have shared so much that they tell
@@ -297,7 +299,7 @@ class Learner:
             self._estimator(best).fit(Z[rows], self.problem.y[rows])
         return len(rows), time.monotonic() - start
 
-    def _estimator(self, best: Search) -> Any:
+    def _estimator(self, best: AttemptSearch) -> Any:
         """Return the best candidate, unfitted, with a time limit if it knows one."""
         estimator = clone(best.search.estimator).set_params(**best.search.best_params_)
         more: dict[str, Any] = {"time_limit": self._seconds_to_fit(), "probability": True}
@@ -311,13 +313,13 @@ class Learner:
         return min(seconds or AFTER_INTERRUPT, AFTER_INTERRUPT) if self.interrupted else seconds
 
     # ------------------------------------------------------------ words
-    def _say_which(self, searches: list[Search], best: Search) -> None:
+    def _say_which(self, searches: list[AttemptSearch], best: AttemptSearch) -> None:
         """Say whether a kernel for each kind of column or encoded columns did better."""
         said = self._which(searches, best)
         if said:
             self.screen.say("kernels", said)
 
-    def _which(self, searches: list[Search], best: Search) -> str:
+    def _which(self, searches: list[AttemptSearch], best: AttemptSearch) -> str:
         routes = {s.attempt.route.words: s for s in sorted(searches, key=lambda s: s.score)}
         if len(routes) < 2:
             return ""
@@ -335,7 +337,7 @@ class Learner:
             f"{self.goal.told(search.best_score_)}"
         )
 
-    def _words(self, searches: list[Search], best: Search, n_rows: int) -> list[str]:
+    def _words(self, searches: list[AttemptSearch], best: AttemptSearch, n_rows: int) -> list[str]:
         words = [
             f"A {s.recipe.words} was tuned by cross-validation "
             f"({count(s.search.n_splits_, 'split')}) on {len(s.rows):,} rows: "

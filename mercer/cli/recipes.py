@@ -29,7 +29,7 @@ Make = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Size:
+class TableSize:
     """How many rows: of the later rounds of a search, and of the last fit."""
 
     rounds: tuple[int, int]
@@ -45,7 +45,7 @@ class Effort:
     """
 
     first_rows: int
-    sizes: Mapping[str, Size]
+    sizes: Mapping[str, TableSize]
     landmarks: int  # at most, and as many as the first round has rows at least
     values: float  # landmarks² × rows, at most
     steps: float  # that series may be compared by, in a search: pairs × length²
@@ -61,10 +61,10 @@ EFFORTS = {
     "quick": Effort(
         500,
         {
-            "cube": Size((1_000, 2_000), 3_000),
-            "metric": Size((1_000, 2_000), 2_000),
-            "square": Size((1_500, 3_000), 8_000),
-            "line": Size((2_000, 5_000), 200_000),
+            "cube": TableSize((1_000, 2_000), 3_000),
+            "metric": TableSize((1_000, 2_000), 2_000),
+            "square": TableSize((1_500, 3_000), 8_000),
+            "line": TableSize((2_000, 5_000), 200_000),
         },
         landmarks=700,
         values=5e10,
@@ -74,10 +74,10 @@ EFFORTS = {
     "standard": Effort(
         1_500,
         {
-            "cube": Size((3_000, 6_000), 8_000),
-            "metric": Size((2_000, 4_000), 4_000),
-            "square": Size((4_000, 10_000), 25_000),
-            "line": Size((5_000, 20_000), 1_000_000),
+            "cube": TableSize((3_000, 6_000), 8_000),
+            "metric": TableSize((2_000, 4_000), 4_000),
+            "square": TableSize((4_000, 10_000), 25_000),
+            "line": TableSize((5_000, 20_000), 1_000_000),
         },
         landmarks=1_500,
         values=3e11,
@@ -86,10 +86,10 @@ EFFORTS = {
     "thorough": Effort(
         3_000,
         {
-            "cube": Size((6_000, 12_000), 15_000),
-            "metric": Size((4_000, 8_000), 8_000),
-            "square": Size((10_000, 30_000), 60_000),
-            "line": Size((20_000, 100_000), 10_000_000),
+            "cube": TableSize((6_000, 12_000), 15_000),
+            "metric": TableSize((4_000, 8_000), 8_000),
+            "square": TableSize((10_000, 30_000), 60_000),
+            "line": TableSize((20_000, 100_000), 10_000_000),
         },
         landmarks=5_000,
         values=3e12,

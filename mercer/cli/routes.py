@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._sklearn import _safe_indexing
-from mercer.cli.by_kind import MOST_PARTS, Part, in_words, parts_of, sums
+from mercer.cli.by_kind import MOST_PARTS, KindOfColumns, in_words, parts_of, sums
 from mercer.cli.errors import CommandError
 from mercer.cli.files import columns_as_they_are, encoded
 from mercer.cli.problem import TableProblem
@@ -37,7 +37,7 @@ class PartInterruptedError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Route:
+class TableRoute:
     """Rows as a model sees them, and what made them of the table.
 
     ``parts`` are the kinds of columns with the kernels that may suit each; without them the model
@@ -48,7 +48,7 @@ class Route:
     Z: Any
     words: str = "encoded columns"
     label: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[KindOfColumns, ...] = ()
     most_rows: int | None = None  # of a search, where comparing two rows is much work
 
     @property
@@ -109,7 +109,7 @@ def _penalties(
 
 def _tuned(
     estimator: Any,
-    part: Part,
+    part: KindOfColumns,
     penalties: Mapping[str, Any],
     Z: Any,
     problem: TableProblem,
@@ -122,23 +122,23 @@ def _tuned(
     return search
 
 
-def encoded_route(problem: TableProblem, screen: Screen, *, is_needed: bool) -> Route | None:
+def encoded_route(problem: TableProblem, screen: Screen, *, is_needed: bool) -> TableRoute | None:
     """Return columns as numbers; None if that cannot be done and there is another way."""
     try:
-        return Route(*encoded(problem.X, screen, problem.kinds))
+        return TableRoute(*encoded(problem.X, screen, problem.kinds))
     except CommandError as error:
         if is_needed or not isinstance(error.__cause__, NothingToEncodeError):
             raise
         return None
 
 
-def as_given(problem: TableProblem, kernel: Kernel, screen: Screen) -> Route:
+def as_given(problem: TableProblem, kernel: Kernel, screen: Screen) -> TableRoute:
     """Return the table for a kernel that reads columns by itself."""
     made = columns_as_they_are(problem.X, kernel, screen, problem.kinds)
-    return Route(*made, words="columns as they are")
+    return TableRoute(*made, words="columns as they are")
 
 
-def by_kind(problem: TableProblem, effort: Effort, seed: int) -> Route | None:
+def by_kind(problem: TableProblem, effort: Effort, seed: int) -> TableRoute | None:
     """Return rows for a kernel for each kind of column, if there are texts, strings or series."""
     objects = object_kinds(problem.X, problem.kinds)
     if not objects:
@@ -153,7 +153,7 @@ def by_kind(problem: TableProblem, effort: Effort, seed: int) -> Route | None:
     Z = encoder.transform(problem.X)
     words = "a kernel for each kind of column"
     parts = tuple(parts_of(encoder, Z, seed))
-    return Route(encoder, Z, words, "by kind", parts, _most_rows(encoder, Z, effort))
+    return TableRoute(encoder, Z, words, "by kind", parts, _most_rows(encoder, Z, effort))
 
 
 def _most_rows(encoder: ColumnsEncoder, Z: Columns, effort: Effort) -> int | None:

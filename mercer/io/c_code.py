@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._replacing import replacing
-from mercer.io.formulas import Formula, Machine
+from mercer.io.formulas import Formula, MachineFormula
 
 STATISTICS = {
     "inner": "x[j] * s[j]",
@@ -55,7 +55,7 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
     path = Path(path)
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise ValueError(f"name must be a name of the language C; got {name!r}")
-    machine = Machine.of(model)
+    machine = MachineFormula.of(model)
     about = f"{type(model).__name__} of {len(machine.centres)} centres with {model.kernel_!r}"
     with replacing(path) as file:
         for line in _lines(machine, name, about):
@@ -63,7 +63,7 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
     return path
 
 
-def _lines(machine: Machine, name: str, about: str) -> Iterator[str]:
+def _lines(machine: MachineFormula, name: str, about: str) -> Iterator[str]:
     (n, d), t = machine.centres.shape, machine.coefs.shape[1]
     yield f"/* {about.replace('*/', '* /')} */"
     yield "#include <math.h>"
@@ -141,7 +141,7 @@ def _expression(formula: Formula, name: str) -> str:
     return f"pow({parts[0]}, {_number(formula.value)})"
 
 
-def _prediction(machine: Machine, name: str, t: int) -> Iterator[str]:
+def _prediction(machine: MachineFormula, name: str, t: int) -> Iterator[str]:
     if machine.classes is None:
         if t == 1:
             yield f"double {name}_predict(const double *x) {{"

@@ -143,7 +143,7 @@ def _unknown(kernel: Any) -> Exception:
     )
 
 
-class Machine(NamedTuple):
+class MachineFormula(NamedTuple):
     """f(x) = Σᵢ αᵢ k(x, sᵢ) + b, a column of α for each value, and what values mean."""
 
     kernel: Formula
@@ -155,7 +155,7 @@ class Machine(NamedTuple):
     above: str = ">"  # how one value compares with 0 where it means the last class
 
     @classmethod
-    def of(cls, model: Any) -> Machine:
+    def of(cls, model: Any) -> MachineFormula:
         """Return a fitted model; raise where it has no such form."""
         if not isinstance(model, MACHINES):
             known = ", ".join(machine.__name__ for machine in MACHINES)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._replacing import replacing
-from mercer.io.formulas import Formula, Machine
+from mercer.io.formulas import Formula, MachineFormula
 
 OPSET = 18
 IR_VERSION = 10  # runtimes read older ones too
@@ -32,7 +32,7 @@ def write_onnx(model: Any, path: str | Path) -> Path:
         Where to.
     """
     path = Path(path)
-    machine = Machine.of(model)
+    machine = MachineFormula.of(model)
     graph = _Graph(machine.centres.shape[1])
     K = graph.kernel(machine)
     graph.node(
@@ -71,7 +71,7 @@ class _Graph:
         return name
 
     # ------------------------------------------------------------ the kernel
-    def kernel(self, machine: Machine) -> str:
+    def kernel(self, machine: MachineFormula) -> str:
         """Return k(X, centres), shape (m, n)."""
         if not machine.kernel.statistics():
             ones = self._row_sums(self.node("Mul", ["X", self.constant(0.0)]))
@@ -129,7 +129,7 @@ class _Graph:
         return self.node("ReduceSum", [values, self.constant(np.array([1]))], keepdims=1)
 
     # ------------------------------------------------------------ labels
-    def label(self, machine: Machine) -> None:
+    def label(self, machine: MachineFormula) -> None:
         """Compute labels from the values: votes of pairs, the sign, or the largest."""
         zero, k = self.constant(np.float64(0.0)), len(machine.classes)  # type: ignore[arg-type]
         if machine.pairs:

@@ -70,7 +70,7 @@ class WeisfeilerLehman(CountedParts):
         read = lambda data: [_graph(item, i, self.label) for i, item in enumerate(data)]  # noqa: E731
         return X.derive(("graphs", self.label), read)
 
-    def _count(self, parts: list[Graph]) -> Counted:
+    def _count(self, parts: list[LabelledGraph]) -> Counted:
         sizes = np.array([len(graph.codes) for graph in parts])
         first = np.cumsum(sizes) - sizes
         codes = np.concatenate([graph.codes for graph in parts])
@@ -94,14 +94,14 @@ def _refined(codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- reading
-class Graph(NamedTuple):
+class LabelledGraph(NamedTuple):
     """The labels of the nodes as numbers, and the edges between their places, each once."""
 
     codes: np.ndarray
     edges: np.ndarray
 
 
-def _graph(item: Any, i: int, label: str) -> Graph:
+def _graph(item: Any, i: int, label: str) -> LabelledGraph:
     edges, labels = _parts(item, i, label)
     pairs = [_pair(edge, i) for edge in edges]
     place: dict[Any, int] = {}
@@ -109,7 +109,9 @@ def _graph(item: Any, i: int, label: str) -> Graph:
         place.setdefault(node, len(place))
     codes = np.array([_code(labels.get(node, UNLABELLED), i) for node in place], dtype=np.int64)
     both = {tuple(sorted((place[u], place[v]))) for u, v in pairs}
-    return Graph(codes.view(np.uint64), np.array(sorted(both), dtype=np.intp).reshape(-1, 2))
+    return LabelledGraph(
+        codes.view(np.uint64), np.array(sorted(both), dtype=np.intp).reshape(-1, 2)
+    )
 
 
 def _parts(item: Any, i: int, label: str) -> tuple[Iterable[Any], Mapping[Any, Any]]:

@@ -19,7 +19,7 @@ from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer.linear._lasso_gap import Gap, young_gap
 from mercer.linear._lasso_loops import residual_sweep, sweeps
-from mercer.linear._sparse import Columns
+from mercer.linear._sparse import SparseColumns
 from mercer.optimize._signed import signed_steps, solve_signed
 from mercer.result import Status
 
@@ -44,7 +44,7 @@ PATIENT_LOOKS = 3  # looks at the gap before Newton's method has its turns
 class WorkingSet:
     """Columns that may be used and their coefficients; a child solves the small problem."""
 
-    def __init__(self, columns: Columns, y: np.ndarray, positive: bool = False):
+    def __init__(self, columns: SparseColumns, y: np.ndarray, positive: bool = False):
         self.columns, self.y, self.yy = columns, y, float(y @ y)
         self.positive, self.ridge = positive, 0.0  # whether w ≥ 0; μ
         self.b = columns.correlate(y)
@@ -202,7 +202,7 @@ class GramSet(WorkingSet):
     ``rest`` is q = X_Wᵀ(y − Xw) − μw.
     """
 
-    def __init__(self, columns: Columns, y: np.ndarray, positive: bool = False):
+    def __init__(self, columns: SparseColumns, y: np.ndarray, positive: bool = False):
         super().__init__(columns, y, positive)
         self._G, self.squares = np.empty((0, 0)), np.empty(0)
 
@@ -290,7 +290,7 @@ class ResidualSet(WorkingSet):
     Newton's method solve the equations of all coefficients that are not 0.
     """
 
-    def __init__(self, columns: Columns, y: np.ndarray, positive: bool = False):
+    def __init__(self, columns: SparseColumns, y: np.ndarray, positive: bool = False):
         super().__init__(columns, y, positive)
         self.rest = y.copy()
         self._columns, self.norms = np.empty((0, len(y))), np.empty(0)

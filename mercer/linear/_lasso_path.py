@@ -16,7 +16,7 @@ from mercer._limits import Limits
 from mercer.linear._base import FLOATS, DenseDesign
 from mercer.linear._lasso import WHOLE_COLUMNS, GramSet, ResidualSet, WorkingSet
 from mercer.linear._lasso_gap import Gap
-from mercer.linear._sparse import Columns, SparseDesign
+from mercer.linear._sparse import SparseColumns, SparseDesign
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.ridge_path import check_lams
 
@@ -119,7 +119,7 @@ class LassoDesign(NamedTuple):
     The penalty is λ (ρ‖w‖₁ + ½(1 − ρ)‖w‖²); of the lasso the ratio ρ is 1.
     """
 
-    columns: Columns
+    columns: SparseColumns
     y: np.ndarray
     scaling: DenseDesign | SparseDesign
     l1_ratio: float = 1.0
@@ -141,7 +141,7 @@ class LassoDesign(NamedTuple):
         dense = DenseDesign.of(X, y, weight, intercept)
         table, targets = dense.weighted()
         held_once = dense._replace(X=table, Y=targets)
-        return cls(Columns(table), targets[:, 0], held_once, l1_ratio, positive)
+        return cls(SparseColumns(table), targets[:, 0], held_once, l1_ratio, positive)
 
     @property
     def unit(self) -> float:

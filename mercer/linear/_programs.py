@@ -212,7 +212,7 @@ def solve_box_program(
     c, x, u : array of shape (N,)
         Gains, the start and the upper bounds, 0 < x < u.
     """
-    best, b = _Point.start(B, c, x, u), B.T @ x
+    best, b = _ProgramPoint.start(B, c, x, u), B.T @ x
     steps, interrupted = 0, False
     try:
         for point in _steps(B, c, b, u, best):
@@ -227,8 +227,8 @@ def solve_box_program(
 
 
 def _steps(
-    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, point: _Point
-) -> Iterator[_Point]:
+    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, point: _ProgramPoint
+) -> Iterator[_ProgramPoint]:
     """Yield the points of a run, until nothing but rounding is left or a step fails."""
     for _ in range(MAX_STEPS):
         try:
@@ -243,14 +243,14 @@ def _steps(
             return
 
 
-class _Point(NamedTuple):
+class _ProgramPoint(NamedTuple):
     x: np.ndarray
     beta: np.ndarray
     z: np.ndarray  # multipliers of x ≥ 0
     v: np.ndarray  # multipliers of x ≤ u
 
     @classmethod
-    def start(cls, B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray) -> _Point:
+    def start(cls, B: np.ndarray, c: np.ndarray, x: np.ndarray, u: np.ndarray) -> _ProgramPoint:
         beta = lstsq(B, c, check_finite=False)[0]
         r = c - B @ beta
         shift = 0.1 * float(np.abs(r).mean()) + TINY
@@ -261,7 +261,9 @@ class _Point(NamedTuple):
         return float(self.z @ self.x + self.v @ (u - self.x))
 
 
-def _step(B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _Point) -> _Point:
+def _step(
+    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _ProgramPoint
+) -> _ProgramPoint:
     """Return the next point: where Newton's method for the conditions points to, a bit less."""
     x, beta, z, v = at
     s = u - x
@@ -283,7 +285,7 @@ def _step(B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _Point
     dx, dbeta, dz, dv = solve(center - x * z - dx * dz, center - v * s + dx * dv)
     primal, dual = STEP_SHARE * _reach(x, dx, s, -dx), STEP_SHARE * _reach(z, dz, v, dv)
     primal, dual = min(primal, 1.0), min(dual, 1.0)
-    return _Point(x + primal * dx, beta + dual * dbeta, z + dual * dz, v + dual * dv)
+    return _ProgramPoint(x + primal * dx, beta + dual * dbeta, z + dual * dz, v + dual * dv)
 
 
 def _factored(B: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -302,7 +304,7 @@ def _reach(a: np.ndarray, da: np.ndarray, b: np.ndarray, db: np.ndarray) -> floa
 
 
 def _vertex(
-    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _Point, balanced: bool
+    B: np.ndarray, c: np.ndarray, b: np.ndarray, u: np.ndarray, at: _ProgramPoint, balanced: bool
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the vertex that a point is close to, if it is as good: it is exact to rounding."""
     m = B.shape[1]

@@ -18,7 +18,7 @@ CLEAR_EIGENVALUES = 1e-4  # ratio of eigenvalues of XᵀX that have 12 digits
 FACTORED_CONDITION = 1e-8  # reciprocal condition of a matrix that is factored
 
 
-class Spectrum(NamedTuple):
+class RowSpectrum(NamedTuple):
     """The decomposition U diag(s) Vᵀ of the weighted, centred rows, and the targets in it.
 
     ``outside`` is the share of each row that is neither in U nor in the intercept, ``rest`` the
@@ -33,7 +33,7 @@ class Spectrum(NamedTuple):
     outside: np.ndarray  # (n,)
 
     @classmethod
-    def of(cls, design: DenseDesign, intercept: bool) -> Spectrum:
+    def of(cls, design: DenseDesign, intercept: bool) -> RowSpectrum:
         X, Y = design.weighted()
         U, s, Vt = _by_squares(X) or thin_svd(X)
         keep = s > max(X.shape) * EPS * s.max(initial=0.0)
@@ -63,7 +63,7 @@ class Spectrum(NamedTuple):
         scale = weight.sum() * self.target.shape[1]
         return LooErrors(lams, _numbers(loo / scale), _numbers(gcv / scale))
 
-    def each_target(self) -> list[Spectrum]:
+    def each_target(self) -> list[RowSpectrum]:
         """Return what is known of each target alone."""
         targets = zip(self.target.T, self.rest.T, strict=True)
         return [self._replace(target=t[:, None], rest=r[:, None]) for t, r in targets]
@@ -122,7 +122,7 @@ def solve_factored(design: DenseDesign, lam: float) -> Solution | None:
     return Solution(coef, Status.OPTIMAL, certificate) if certificate.ok else None
 
 
-def solve_spectral(design: DenseDesign, spectrum: Spectrum, lam: float) -> Solution:
+def solve_spectral(design: DenseDesign, spectrum: RowSpectrum, lam: float) -> Solution:
     """Return the coefficients (d, t) for one λ, proved."""
     coef = spectrum.coef(lam)
     X, Y = design.weighted()
@@ -135,7 +135,7 @@ def solve_spectral(design: DenseDesign, spectrum: Spectrum, lam: float) -> Solut
     return Solution(coef, status, certificate)
 
 
-def solve_each(design: DenseDesign, spectrum: Spectrum, lams: np.ndarray) -> Solution:
+def solve_each(design: DenseDesign, spectrum: RowSpectrum, lams: np.ndarray) -> Solution:
     """Return the coefficients (d, t) for a λ of each target, proved one by one."""
     targets = [design._replace(Y=y[:, None]) for y in design.Y.T]
     parts = zip(targets, spectrum.each_target(), lams, strict=True)

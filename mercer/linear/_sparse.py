@@ -26,7 +26,7 @@ def is_large(X: Any, most: float = DENSE_ENTRIES) -> bool:
     return bool(sp.issparse(X) and X.shape[0] * X.shape[1] > most)
 
 
-class Columns:
+class SparseColumns:
     """A centred, weighted table by its columns: dense, or sparse by columns."""
 
     def __init__(self, X: Any, mean: np.ndarray | None = None, root: np.ndarray | None = None):
@@ -108,10 +108,10 @@ class SparseDesign(NamedTuple):
         rows = (X, root[:, None] * Y, root, mean / norms, norms, mean * unit)
         return cls(*rows, center, unit, y_unit, y.ndim == 1, share)
 
-    def columns(self) -> Columns:
+    def columns(self) -> SparseColumns:
         """Return the table by its columns."""
         shift = (self.mean, self.root) if self.mean.any() else ()
-        return Columns(sp.csc_array(self.X), *shift)
+        return SparseColumns(sp.csc_array(self.X), *shift)
 
     def table(self) -> LinearOperator:
         """Return the centred table as an operator."""

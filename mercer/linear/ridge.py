@@ -13,7 +13,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Maybe, Tuple
 from mercer.linear._base import DenseDesign, LinearRegressor, all_targets
 from mercer.linear._positive import solve_positive
-from mercer.linear._ridge import Spectrum, solve_each, solve_factored, solve_spectral
+from mercer.linear._ridge import RowSpectrum, solve_each, solve_factored, solve_spectral
 from mercer.linear._sparse import DENSE_ENTRIES, SparseDesign, is_large, solve_sparse
 from mercer.result import Solution
 from mercer.solvers.ridge_loo import LooErrors, search_lam
@@ -145,7 +145,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         if self.positive:
             return solve_positive(design, _inner(fixed, design))
         if np.ndim(fixed) == 1:
-            spectrum = Spectrum.of(design, self.fit_intercept)
+            spectrum = RowSpectrum.of(design, self.fit_intercept)
             return solve_each(design, spectrum, _inner(fixed, design))
         return self._one(design) or self._best(design)
 
@@ -157,7 +157,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
 
     def _best(self, design: DenseDesign) -> Solution:
         """Return the solution for the λ of the least error, from a decomposition."""
-        spectrum = Spectrum.of(design, self.fit_intercept)
+        spectrum = RowSpectrum.of(design, self.fit_intercept)
         errors = self._tried(design, spectrum)
         self._keep_errors(errors, design)
         if not (self.per_target and isinstance(self.lam, str)):
@@ -206,7 +206,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         if "_errors" not in vars(self):
             design = self._held
-            spectrum = Spectrum.of(design, self.fit_intercept)
+            spectrum = RowSpectrum.of(design, self.fit_intercept)
             each = len(self.lams_) > 1  # a λ for each target
             errors = spectrum.errors_of_each if each else spectrum.errors
             self._keep_figures(errors(_inner(self.lams_, design), design.weight), design)
@@ -228,7 +228,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
         """Leave out the rows of the fit: a copy is sent or saved for its coefficients."""
         return {name: value for name, value in super().__getstate__().items() if name != "_held"}
 
-    def _tried(self, design: DenseDesign, spectrum: Spectrum) -> LooErrors:
+    def _tried(self, design: DenseDesign, spectrum: RowSpectrum) -> LooErrors:
         if not isinstance(self.lam, str):
             return spectrum.errors(_inner(self._given(), design), design.weight)
         if len(design.X) <= int(self.fit_intercept):

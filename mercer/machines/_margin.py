@@ -14,7 +14,7 @@ from mercer._array import parse_memory, take
 from mercer._estimator import KeptRows, class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Shape
+from mercer._state import Attribute, Floats, Integers, ShapeOf
 from mercer.gram import Gram, gram
 from mercer.gram.sums import weighted_sums
 from mercer.kernels import Linear
@@ -37,7 +37,7 @@ class MarginEstimator(KernelExpansion):
     """A sum over support vectors, f(x) = Σᵢ βᵢ k(x, xᵢ) + b, from a margin problem."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "shape_fit_": Shape("rows"),
+        "shape_fit_": ShapeOf("rows"),
         "support_": Integers("support", below="rows"),
         "support_vectors_": KeptRows("support"),
     }

@@ -24,9 +24,9 @@ from mercer.machines._metric_search import (
     FULL,
     NONE,
     POWERS,
-    Part,
-    Search,
-    Trial,
+    MetricSearch,
+    MetricTrial,
+    TargetRows,
     Way,
     fit_loo,
     next_metric,
@@ -176,12 +176,14 @@ class MetricEstimator(RidgeEstimator):
         side_by_side = rows_within(budget / n_threads())
         return min(self.metric_rows, rows_within(budget)), min(self.search_rows, side_by_side)
 
-    def _search(self, kernel: Radial, part: Part, limits: Limits) -> Search:
+    def _search(self, kernel: Radial, part: TargetRows, limits: Limits) -> MetricSearch:
         family = Family.of(kernel, isinstance(self.kernel, str))
         ways = self._ways(kernel, part.rows.data.shape[1])
-        return Search(family, part, ways, self.rounds, limits)
+        return MetricSearch(family, part, ways, self.rounds, limits)
 
-    def _followed(self, search: Search, best: Trial, some: Part) -> np.ndarray | None:
+    def _followed(
+        self, search: MetricSearch, best: MetricTrial, some: TargetRows
+    ) -> np.ndarray | None:
         """Return the metric after the chosen rounds, on all rows that it is learned from.
 
         λ of the rounds belongs to the shape that they were tried with, not to that of the last fit.
@@ -258,7 +260,9 @@ class MetricEstimator(RidgeEstimator):
         return squares / total if total > 0 else squares
 
 
-def _standardised(X: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, Part]:
+def _standardised(
+    X: np.ndarray, Y: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, TargetRows]:
     """Return 1/std of each column (0 of a constant one), and the rows in these units."""
     share = weight / weight.sum()
     largest = np.abs(X).max(axis=0).astype(np.float64)
@@ -267,7 +271,7 @@ def _standardised(X: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> tuple[np.
     X = X - share @ X
     deviation = np.sqrt(share @ X**2)
     scale = np.divide(1.0, deviation, out=np.zeros_like(unit), where=deviation > CONSTANT)
-    return scale / unit, Part(Sample(X * scale), Y, weight)
+    return scale / unit, TargetRows(Sample(X * scale), Y, weight)
 
 
 def _on_given_columns(kernel: Radial, scale: np.ndarray) -> Radial:

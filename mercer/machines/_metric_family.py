@@ -16,7 +16,7 @@ EXPONENTS = (0.5, 1.0, 1.5, 2.0)
 MEDIAN_ROWS = 250  # whose distances the median is taken of
 
 
-class Shape(NamedTuple):
+class KernelShape(NamedTuple):
     """What a radial kernel still leaves open: the width, in median distances, and the exponent."""
 
     width: float
@@ -36,7 +36,7 @@ class Family:
     """A radial kernel whose width, exponent and metric are open."""
 
     kernel: Radial
-    shapes: list[Shape]
+    shapes: list[KernelShape]
     fixed_gamma: bool
 
     @property
@@ -51,9 +51,9 @@ class Family:
         exponents = [q for q in EXPONENTS if q <= largest] if has_exponent else [None]
         fixed = not isinstance(kernel.gamma, str)
         widths = (1.0,) if fixed else WIDTHS
-        return cls(kernel, [Shape(w, q) for q in exponents for w in widths], fixed)
+        return cls(kernel, [KernelShape(w, q) for q in exponents for w in widths], fixed)
 
-    def near(self, shape: Shape) -> list[Shape]:
+    def near(self, shape: KernelShape) -> list[KernelShape]:
         """Return the shapes beside one: half and twice as wide, and with the next exponents."""
         sides = () if self.fixed_gamma else (0.5 * shape.width, 2.0 * shape.width)
         exponents = list(dict.fromkeys(known.exponent for known in self.shapes))
@@ -64,7 +64,7 @@ class Family:
             *(shape._replace(exponent=q) for q in beside if q != shape.exponent),
         ]
 
-    def bound(self, rows: Sample, metric: np.ndarray | None, shape: Shape) -> Radial:
+    def bound(self, rows: Sample, metric: np.ndarray | None, shape: KernelShape) -> Radial:
         """Return the kernel with a metric and a shape; the width is in medians of these rows."""
         params = self.kernel.get_params(deep=False) | {"metric": metric}
         if shape.exponent is not None:

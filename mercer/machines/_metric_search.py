@@ -20,7 +20,7 @@ from mercer.gram import gram
 from mercer.kernels.gradients import gradient_of
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
-from mercer.machines._metric_family import Family, Shape
+from mercer.machines._metric_family import Family, KernelShape
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 
 NONE, DIAGONAL, FULL = "none", "diagonal", "full"
@@ -39,18 +39,18 @@ class Way(NamedTuple):
     power: float = 1.0
 
 
-class Part(NamedTuple):
+class TargetRows(NamedTuple):
     """Some rows with their targets and weights."""
 
     rows: Sample
     Y: np.ndarray
     weight: np.ndarray
 
-    def take(self, index: np.ndarray) -> Part:
-        return Part(Sample(self.rows.data[index]), self.Y[index], self.weight[index])
+    def take(self, index: np.ndarray) -> TargetRows:
+        return TargetRows(Sample(self.rows.data[index]), self.Y[index], self.weight[index])
 
 
-def next_metric(kernel: Radial, part: Part, alpha: np.ndarray, way: Way) -> np.ndarray | None:
+def next_metric(kernel: Radial, part: TargetRows, alpha: np.ndarray, way: Way) -> np.ndarray | None:
     """Return the metric that the gradients of a fit say; None if there is no gradient at all.
 
     The mean outer product of the gradients, M = E[∇f ∇fᵀ], to a power; its diagonal for weights. Of
@@ -80,23 +80,23 @@ def rows_within(memory: float) -> int:
 
 
 def fit_loo(
-    kernel: Radial, part: Part, lams: np.ndarray | None = None, memory: int | None = None
+    kernel: Radial, part: TargetRows, lams: np.ndarray | None = None, memory: int | None = None
 ) -> LooSolution:
     """Fit ridge regression with the λ of the smallest leave-one-out error."""
     K = gram(kernel, part.rows, purpose="direct", memory=memory)
     return solve_ridge_loo(K, part.Y, part.weight, lams, memory=memory)
 
 
-class Trial(NamedTuple):
+class MetricTrial(NamedTuple):
     """One way to a metric: after how many rounds, in which shape, and how it was judged."""
 
     kernel: str
     way: Way
     rounds: int
-    shape: Shape
+    shape: KernelShape
     """Of the last fit."""
 
-    first_shape: Shape
+    first_shape: KernelShape
     """Of the fits that taught the metric."""
 
     errors: np.ndarray
@@ -122,13 +122,13 @@ class Trial(NamedTuple):
             "error": self.error,
         }
 
-    def beats(self, other: Trial) -> bool:
+    def beats(self, other: MetricTrial) -> bool:
         """Return whether the errors are smaller by more than chance would make them."""
         gaps = other.errors - self.errors
         return float(gaps.mean()) > BY_CHANCE * float(gaps.std()) / len(gaps) ** 0.5
 
 
-def _error(trial: Trial) -> float:
+def _error(trial: MetricTrial) -> float:
     return trial.error
 
 
@@ -140,11 +140,11 @@ class Step(NamedTuple):
     errors: np.ndarray
 
 
-class Fold(NamedTuple):
+class MetricFold(NamedTuple):
     """Rows to learn from, and rows to judge by."""
 
-    learn: Part
-    judge: Part
+    learn: TargetRows
+    judge: TargetRows
 
     def step(self, kernel: Radial, metric: np.ndarray | None) -> tuple[Step, LooSolution]:
         """Fit with a kernel and see how it does on the rows held out."""
@@ -156,14 +156,14 @@ class Fold(NamedTuple):
 
 
 @dataclass
-class Search:
+class MetricSearch:
     """Ways to a metric, tried on folds.
 
     Parameters
     ----------
     family : Family
         The kernel.
-    part : Part
+    part : TargetRows
         The rows, in random order.
     ways : list of Way
         The ways to try.
@@ -174,21 +174,21 @@ class Search:
     """
 
     family: Family
-    part: Part
+    part: TargetRows
     ways: list[Way]
     rounds: int
     limits: Limits
-    trials: list[Trial] = field(default_factory=list)
-    lams: dict[tuple[Way, Shape], np.ndarray] = field(default_factory=dict)
+    trials: list[MetricTrial] = field(default_factory=list)
+    lams: dict[tuple[Way, KernelShape], np.ndarray] = field(default_factory=dict)
     """λ of the fit before each round, the geometric mean over the folds, by way and first shape."""
 
     cut: bool = False
     """Whether the limits left something untried."""
 
-    def run(self) -> Trial:
+    def run(self) -> MetricTrial:
         """Return the best way."""
         shape, error = self._best_shape()
-        plain = Trial(self.family.name, Way(NONE), 0, shape, shape, np.array([error]), 1.0)
+        plain = MetricTrial(self.family.name, Way(NONE), 0, shape, shape, np.array([error]), 1.0)
         if not self.ways or len(self.part.Y) < FEWEST:
             return plain
         found = self._follow(self.ways, shape)
@@ -200,11 +200,13 @@ class Search:
             return plain
         return self._from_better_shapes(self._refined(best, found[best.way]))
 
-    def _keep_all(self, found: dict[Way, list[list[Step]]], shape: Shape) -> list[Trial]:
+    def _keep_all(
+        self, found: dict[Way, list[list[Step]]], shape: KernelShape
+    ) -> list[MetricTrial]:
         """Keep and return a trial for each round of each way; none where nothing was learned."""
         return [trial for way, paths in found.items() for trial in self._keep(way, shape, paths)]
 
-    def _from_better_shapes(self, best: Trial) -> Trial:
+    def _from_better_shapes(self, best: MetricTrial) -> MetricTrial:
         """Learn the metric again with the shape that a metric has shown to be better."""
         for _ in range(RESTARTS):
             shape, way = best.shape, best.way
@@ -218,15 +220,17 @@ class Search:
         return best
 
     @property
-    def folds(self) -> list[Fold]:
+    def folds(self) -> list[MetricFold]:
         """The rows in folds."""
         number = np.arange(len(self.part.Y)) % FOLDS
         return [
-            Fold(*(self.part.take(np.flatnonzero(side)) for side in (number != k, number == k)))
+            MetricFold(
+                *(self.part.take(np.flatnonzero(side)) for side in (number != k, number == k))
+            )
             for k in range(FOLDS)
         ]
 
-    def _best_shape(self) -> tuple[Shape, float]:
+    def _best_shape(self) -> tuple[KernelShape, float]:
         """Return the shape of the smallest leave-one-out error without a metric, and that error."""
         part = self.part.take(np.arange(min(len(self.part.Y), SHAPE_ROWS)))
         errors = np.full(len(self.family.shapes), np.inf)
@@ -241,7 +245,7 @@ class Search:
         self.cut = bool(np.isinf(errors).any())
         return self.family.shapes[int(errors.argmin())], float(errors.min())
 
-    def _follow(self, ways: list[Way], shape: Shape) -> dict[Way, list[list[Step]]]:
+    def _follow(self, ways: list[Way], shape: KernelShape) -> dict[Way, list[list[Step]]]:
         """Return what each way learns on each fold, round by round; only what was finished."""
         folds, starts = self.folds, dict[int, tuple[Radial, Step, LooSolution]]()
         jobs = [(way, number) for way in ways for number in range(FOLDS)]
@@ -268,7 +272,11 @@ class Search:
         }
 
     def _path(
-        self, way: Way, fold: Fold, shape: Shape, start: tuple[Radial, Step, LooSolution]
+        self,
+        way: Way,
+        fold: MetricFold,
+        shape: KernelShape,
+        start: tuple[Radial, Step, LooSolution],
     ) -> Iterator[Step]:
         """Yield the steps of one fold after that of the plain kernel, which all ways share."""
         kernel, _, found = start
@@ -280,7 +288,7 @@ class Search:
             step, found = fold.step(kernel, metric)
             yield step
 
-    def _keep(self, way: Way, shape: Shape, paths: list[list[Step]]) -> list[Trial]:
+    def _keep(self, way: Way, shape: KernelShape, paths: list[list[Step]]) -> list[MetricTrial]:
         """Keep and return a trial for each round of a way."""
         length = min(len(path) for path in paths)
         sizes = np.array([[step.lam for step in path[:length]] for path in paths])
@@ -289,13 +297,13 @@ class Search:
         rounds = range(length) if way.kind == NONE else range(1, length)
         errors = (np.concatenate([path[r].errors for path in paths]) for r in rounds)
         found = [
-            Trial(name, way, r, shape, shape, rows, weight)
+            MetricTrial(name, way, r, shape, shape, rows, weight)
             for r, rows in zip(rounds, errors, strict=True)
         ]
         self.trials += found
         return found
 
-    def _refined(self, best: Trial, paths: list[list[Step]]) -> Trial:
+    def _refined(self, best: MetricTrial, paths: list[list[Step]]) -> MetricTrial:
         """Return the best shape, with the metrics that the folds of a trial learned.
 
         Without a metric, columns that mean nothing had a say in the width. So one goes from shape
@@ -315,14 +323,14 @@ class Search:
         return best
 
     def _judged(
-        self, shapes: list[Shape], metrics: list[np.ndarray | None]
-    ) -> dict[Shape, np.ndarray]:
+        self, shapes: list[KernelShape], metrics: list[np.ndarray | None]
+    ) -> dict[KernelShape, np.ndarray]:
         """Return the errors of shapes with a metric for each fold; only of what was finished."""
         folds = self.folds
         jobs = [(shape, number) for shape in shapes for number in range(FOLDS)]
-        found: dict[tuple[Shape, int], np.ndarray] = {}
+        found: dict[tuple[KernelShape, int], np.ndarray] = {}
 
-        def judge(job: tuple[Shape, int], worker: int) -> None:
+        def judge(job: tuple[KernelShape, int], worker: int) -> None:
             (shape, number), metric = job, metrics[job[1]]
             if not self.limits.stopped():
                 kernel = self.family.bound(folds[number].learn.rows, metric, shape)

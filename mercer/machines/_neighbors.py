@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory, ranges
 from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Integers, Rows, one_more
+from mercer._state import Attribute, FittedRows, Integers, one_more
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
@@ -30,7 +30,7 @@ class NeighbourEstimator(KernelEstimator):
     """Training points that are searched for the nearest in feature space."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "n_neighbors": Integers(least=1, below=one_more("rows")),
     }
 

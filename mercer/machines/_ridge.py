@@ -12,8 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory
 from mercer._estimator import class_factors
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Either, Floats, Integers, Labels, Maybe, Size, Tuple
-from mercer._state import Rows as KeptRows
+from mercer._state import (
+    Attribute,
+    Either,
+    FittedRows,
+    Floats,
+    Integers,
+    Labels,
+    Maybe,
+    SizeOf,
+    Tuple,
+)
 from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
@@ -24,7 +33,7 @@ from mercer.rows import Rows, as_rows
 from mercer.solvers import solve_ridge
 from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
-from mercer.solvers.ridge_route import Route
+from mercer.solvers.ridge_route import RidgeRoute
 from mercer.solvers.ridge_run import SpanSolution
 
 
@@ -32,9 +41,9 @@ class RidgeEstimator(SpanEstimator):
     """What regression and classification share: the choice of λ, the solve, the sum."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_fit_": Size("rows"),
+        "n_fit_": SizeOf("rows"),
         "landmark_indices_": Maybe(Either(Integers("points", below="rows"), Integers(0))),
-        "X_fit_": KeptRows("points"),
+        "X_fit_": FittedRows("points"),
         "dual_coef_": Floats("points", "targets?"),
         "intercept_": Floats("targets?"),
         "lam_": Floats(),
@@ -92,7 +101,7 @@ class RidgeEstimator(SpanEstimator):
         self._keep_columns(rows)
         return self
 
-    def route_of(self, rows: Rows) -> Route:
+    def route_of(self, rows: Rows) -> RidgeRoute:
         """Return the route that a fit to these rows would take: landmarks, passes, bytes."""
         return self._route_of(*rows.shape, 1, in_memory=False)
 

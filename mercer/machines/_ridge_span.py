@@ -27,9 +27,9 @@ from mercer.solvers.ridge_falkon import solve_ridge_cg
 from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_landmarks import cross_validated, solve_ridge_landmarks
 from mercer.solvers.ridge_path import check_lams
-from mercer.solvers.ridge_route import Route, choose_route, forecast
+from mercer.solvers.ridge_route import RidgeRoute, choose_route, forecast
 from mercer.solvers.ridge_run import SpanSolution
-from mercer.solvers.span import InMemory, Problem, Span
+from mercer.solvers.span import InMemory, Span, SpanProblem
 
 SAMPLE_ROWS = 2**15  # rows of a file that γ="scale" and the like are bound to
 CHOOSING = 2000  # landmarks by which λ is chosen where there are too many for normal equations
@@ -64,7 +64,7 @@ class SpanEstimator(KernelExpansion):
     _cv_error: np.ndarray | None
 
     # ------------------------------------------------------------ the route
-    def _route_of(self, n: int, n_columns: int, n_targets: int, *, in_memory: bool) -> Route:
+    def _route_of(self, n: int, n_columns: int, n_targets: int, *, in_memory: bool) -> RidgeRoute:
         """Choose the route, and say what it will take."""
         given = self.landmarks
         number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
@@ -109,7 +109,12 @@ class SpanEstimator(KernelExpansion):
         return None if isinstance(self.lam, str) else check_lams(self.lam, "lam")
 
     def _solve_in_span(
-        self, points: Sample, problem: Problem, route: Route, shift: np.ndarray, passes: Passes
+        self,
+        points: Sample,
+        problem: SpanProblem,
+        route: RidgeRoute,
+        shift: np.ndarray,
+        passes: Passes,
     ) -> SpanSolution:
         budget, lams = parse_memory(self.memory), self._lams_of_span()
         span = Span(self.kernel_, points, budget)
@@ -129,7 +134,7 @@ class SpanEstimator(KernelExpansion):
         return solve_ridge_cg(span, problem, errors.best, errors=errors, **options)
 
     def _solve_rows_in_memory(
-        self, rows: Sample, points: Sample, Y: np.ndarray, weight: np.ndarray, route: Route
+        self, rows: Sample, points: Sample, Y: np.ndarray, weight: np.ndarray, route: RidgeRoute
     ) -> SpanSolution:
         shift = weight @ Y / weight.sum()
         return self._solve_in_span(points, InMemory(rows, Y, weight), route, shift, Passes())
@@ -186,7 +191,7 @@ class SpanEstimator(KernelExpansion):
         return Span(self.kernel_, some, parse_memory(self.memory))
 
     def _solve_in_passes(
-        self, rows: Rows, route: Route, weight: np.ndarray | None, targets: tuple[Encode, int]
+        self, rows: Rows, route: RidgeRoute, weight: np.ndarray | None, targets: tuple[Encode, int]
     ) -> tuple[SpanSolution, Any, np.ndarray]:
         """Return the solution, the landmarks and their numbers."""
         task = self._prepared(rows, route, weight, targets)
@@ -194,7 +199,7 @@ class SpanEstimator(KernelExpansion):
         return solution, task.points.data, task.numbers
 
     def _prepared(
-        self, rows: Rows, route: Route, weight: np.ndarray | None, targets: tuple[Encode, int]
+        self, rows: Rows, route: RidgeRoute, weight: np.ndarray | None, targets: tuple[Encode, int]
     ) -> Prepared:
         """Draw the landmarks, and bind the kernel to some of the rows."""
         kernel = self._kernel_of_rows()

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from mercer._estimator import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Rows, Size, Sparse
+from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Maybe, SizeOf, Sparse
 from mercer.gram import gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
@@ -26,11 +26,11 @@ class GraphRidge(WithGraph, KernelExpansion):
     """What regression and classification share: the solve, the sum."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_fit_": Size("rows"),
+        "n_fit_": SizeOf("rows"),
         "n_labelled_": Integers(least=1),
         "graph_": Sparse("rows", "rows"),
         "landmark_indices_": Maybe(Integers("points", below="rows")),
-        "X_fit_": Rows("points"),
+        "X_fit_": FittedRows("points"),
         "dual_coef_": Floats("points", "targets?"),
         "intercept_": Floats("targets?"),
     }

@@ -14,7 +14,7 @@ from mercer._array import parse_memory, ranges
 from mercer._estimator import FLOATS, ProvedEstimator, class_codes, validated
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Labels, Rows, Sparse, one_more
+from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Sparse, one_more
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._unlabelled import AMONG_LABELLED, neighbors_of, split_labels
@@ -93,7 +93,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "classes_": Labels("classes"),
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "graph_": Sparse("rows", "rows"),
         "label_distributions_": Floats("rows", "classes"),
         "transduction_": Labels("rows"),

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from mercer._array import parse_memory, take
 from mercer._estimator import KeptRows
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Rows, Size
+from mercer._state import Attribute, FittedRows, Floats, Integers, SizeOf
 from mercer.gram import fresh_array, gram
 from mercer.maps._base import KernelMap, some_rows
 from mercer.result import Certificate, Solution, Status
@@ -54,7 +54,7 @@ class EmpiricalMap(KernelMap):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_fit_": Size("rows"),
+        "n_fit_": SizeOf("rows"),
         "point_indices_": Integers("points", below="rows"),
         "points_": KeptRows("points"),
     }
@@ -150,7 +150,7 @@ class KernelPCAMap(KernelMap):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "eigenvectors_": Floats("rows", "components"),
         "eigenvalues_": Floats("components"),
     }

@@ -14,7 +14,7 @@ from mercer._array import as_index, count_rows, ranges, take
 from mercer._estimator import KeptRows
 from mercer._floats import EPS
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Either, Floats, Integers, Size
+from mercer._state import Attribute, Either, Floats, Integers, SizeOf
 from mercer.gram import Gram, fresh_array, gram
 from mercer.kernels.sample import Sample
 from mercer.maps._base import KernelMap
@@ -76,7 +76,7 @@ class Nystrom(KernelMap):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_fit_": Size("rows"),
+        "n_fit_": SizeOf("rows"),
         "factor_": Floats("landmarks", "landmarks"),
         "landmark_indices_": Either(Integers("landmarks", below="rows"), Integers(0)),
         "landmarks_": KeptRows("landmarks"),

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval, _check_feature_names_in
-from mercer._state import COLUMNS, Attribute, Integers, Lengths, Size, StateError
+from mercer._state import COLUMNS, Attribute, Integers, Lengths, SizeOf, StateError
 from mercer.kernels import Polynomial
 from mercer.kernels.sample import squared_norms
 from mercer.maps._base import TableMap, inner_products, kernel_values, require_room, some_rows
@@ -74,7 +74,7 @@ class PolynomialMap(TableMap):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "degree": Size("degree"),
+        "degree": SizeOf("degree"),
         "n_output_features_": MonomialCount(),
     }
 

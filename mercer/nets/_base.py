@@ -15,11 +15,11 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import COLUMNS, Attribute, Floats, Integers, Maybe
 from mercer.nets.inputs import Units, inputs_of
-from mercer.nets.network import Batch, Layers, Objective
+from mercer.nets.network import Batch, Layers, NetworkObjective
 from mercer.nets.training import (
     SMALL_SAMPLE,
     Momentum,
-    Run,
+    TrainingRun,
     TrainingSettings,
     TrainingTask,
     train,
@@ -197,7 +197,7 @@ class NetEstimator(ProvedEstimator):
         rng = check_random_state(self.random_state)
         start = layers.start(rng)
         sample, held_out = self._split(sample, rng)
-        objective = Objective(layers, self._loss, sample.batch(np.float64), self.lam)
+        objective = NetworkObjective(layers, self._loss, sample.batch(np.float64), self.lam)
         first, scale = _figures(objective, start)
         # small samples in float64: the answer should not depend on how the rows are written
         whole = settings.solver == "lbfgs" or len(sample.targets) <= settings.batch_size
@@ -217,7 +217,7 @@ class NetEstimator(ProvedEstimator):
             raise ValueError("hidden must stay what it was at the first call to partial_fit")
         settings = self._settings(len(sample.targets), layers)
         settings = settings._replace(solver="sgd" if self.solver == "sgd" else "adam")
-        objective = Objective(layers, self._loss, sample.batch(np.float64), self.lam)
+        objective = NetworkObjective(layers, self._loss, sample.batch(np.float64), self.lam)
         task = TrainingTask(objective, objective.batch, None, *_figures(objective, theta))
         before = Momentum(np.zeros((2, len(theta))), 0)
         if hasattr(self, "momentum_"):
@@ -256,7 +256,7 @@ class NetEstimator(ProvedEstimator):
             )
         return sample.take(np.sort(order[~out])), sample.take(np.sort(order[out]))
 
-    def _keep(self, run: Run, layers: Layers, sample: TrainingRows) -> None:
+    def _keep(self, run: TrainingRun, layers: Layers, sample: TrainingRows) -> None:
         weights, biases = layers.views(run.theta.copy())
         weights[0], biases[0] = _input_folded(weights[0], biases[0], sample.units)
         if sample.units_out is not None:
@@ -283,7 +283,7 @@ class NetEstimator(ProvedEstimator):
         return layers.joined(weights, biases)
 
 
-def _figures(objective: Objective, theta: np.ndarray) -> tuple[float, float]:
+def _figures(objective: NetworkObjective, theta: np.ndarray) -> tuple[float, float]:
     """Return the objective and the norm of its gradient, over all rows in float64."""
     with np.errstate(all="ignore"):
         value, g = objective(theta)
@@ -291,7 +291,11 @@ def _figures(objective: Objective, theta: np.ndarray) -> tuple[float, float]:
 
 
 def _proved(
-    run: Run, objective: Objective, theta: np.ndarray, scale: float, settings: TrainingSettings
+    run: TrainingRun,
+    objective: NetworkObjective,
+    theta: np.ndarray,
+    scale: float,
+    settings: TrainingSettings,
 ) -> Solution:
     """Prove that the gradient at θ is small; the objective has no convexity that would say more."""
     value, size = _figures(objective, theta)

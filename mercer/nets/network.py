@@ -182,7 +182,7 @@ class Network:
         return total / float(batch.weights.sum())
 
 
-class Objective:
+class NetworkObjective:
     """F(θ) = Σᵢ wᵢ ℓᵢ(θ) / Σᵢ wᵢ + ½ λ ‖W‖², over all rows."""
 
     def __init__(self, layers: Layers, loss: str, batch: Batch, lam: float, block: int = BLOCK):

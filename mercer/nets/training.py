@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from mercer._limits import Limits
 from mercer._threads import one_blas_thread
 from mercer.nets._net_loops import adam_step, momentum_step
-from mercer.nets.network import Batch, Network, Objective
+from mercer.nets.network import Batch, Network, NetworkObjective
 from mercer.result import Status
 
 SMALL_SAMPLE = 1000  # rows; so small samples are seen as a whole by solver="auto"
@@ -47,7 +47,7 @@ class TrainingSettings(NamedTuple):
 class TrainingTask(NamedTuple):
     """What is minimised."""
 
-    objective: Objective  # over all rows, in float64
+    objective: NetworkObjective  # over all rows, in float64
     batch: Batch  # the same rows in the precision of the steps
     held_out: Batch | None
     start_value: float
@@ -55,7 +55,7 @@ class TrainingTask(NamedTuple):
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """Where the training stands: parameters, and the curves so far."""
 
     theta: np.ndarray
@@ -88,9 +88,11 @@ class _Progress:
         return False
 
 
-def train(task: TrainingTask, settings: TrainingSettings, theta: np.ndarray, rng: Any) -> Run:
+def train(
+    task: TrainingTask, settings: TrainingSettings, theta: np.ndarray, rng: Any
+) -> TrainingRun:
     """Minimise the objective from θ; a limit or Ctrl-C ends it with what has been reached."""
-    run = Run(theta)
+    run = TrainingRun(theta)
     try:
         if settings.solver == "lbfgs":
             _minimise_whole(task, settings, run)
@@ -112,9 +114,9 @@ class Momentum(NamedTuple):
 
 def train_once(
     task: TrainingTask, settings: TrainingSettings, theta: np.ndarray, before: Momentum, rng: Any
-) -> tuple[Run, Momentum]:
+) -> tuple[TrainingRun, Momentum]:
     """Go once over the rows from θ, with what steps before have left; batches in random order."""
-    run, descent = Run(theta), _Descent(task, settings, rng)
+    run, descent = TrainingRun(theta), _Descent(task, settings, rng)
     descent.m[:], descent.v[:] = before.means
     descent.steps = before.steps
     try:
@@ -144,15 +146,15 @@ class _Descent:
         self.views, self.slopes = layers.views(self.theta), layers.views(self.g)
         self.steps = 0
 
-    def go(self, run: Run) -> None:
+    def go(self, run: TrainingRun) -> None:
         """Step until the gradient is small, or until held-out rows say that it is enough."""
         self._step_by(self._until_settled if self.task.held_out is None else self._until_worse, run)
 
-    def once(self, run: Run) -> None:
+    def once(self, run: TrainingRun) -> None:
         """Step through all batches once."""
         self._step_by(self._one_epoch, run)
 
-    def _step_by(self, stop: Callable[[Run], None], run: Run) -> None:
+    def _step_by(self, stop: Callable[[TrainingRun], None], run: TrainingRun) -> None:
         self.theta[:] = self.best = run.theta
         # threads cost more than they bring in products of a few hundred rows and columns
         work = self.most * max(a * b for a, b in self.task.objective.layers.shapes)
@@ -160,7 +162,7 @@ class _Descent:
         with threads, np.errstate(all="ignore"):
             stop(run)
 
-    def _epochs(self, run: Run) -> Any:
+    def _epochs(self, run: TrainingRun) -> Any:
         """Yield the mean objective of one epoch after the other."""
         for _ in range(self.settings.max_epochs):
             value = self._epoch()
@@ -192,11 +194,11 @@ class _Descent:
             momentum_step(self.theta, self.g, self.m, *shared, self.settings.momentum)
 
     # ------------------------------------------------------------ when to stop
-    def _one_epoch(self, run: Run) -> None:
+    def _one_epoch(self, run: TrainingRun) -> None:
         next(self._epochs(run))
         run.theta, run.status = self.theta.astype(np.float64), Status.PART_LEARNED
 
-    def _until_settled(self, run: Run) -> None:
+    def _until_settled(self, run: TrainingRun) -> None:
         """Go on until the gradient is small; where batches gain nothing more, finish on all rows.
 
         With steps of a fixed size the noise of the batches keeps the gradient from vanishing.
@@ -212,7 +214,7 @@ class _Descent:
             if progress.since > self.settings.patience:
                 _minimise_whole(self.task, self.settings, run)
 
-    def _until_worse(self, run: Run) -> None:
+    def _until_worse(self, run: TrainingRun) -> None:
         """Go on until held-out rows are predicted worse, and keep where they were best."""
         progress, held_out = _Progress(0.0), self.task.held_out
         assert held_out is not None
@@ -241,7 +243,7 @@ def _even_cuts(n: int, batch_size: int) -> list[slice]:
 
 
 # ---------------------------------------------------------------- all rows
-def _minimise_whole(task: TrainingTask, settings: TrainingSettings, run: Run) -> NoReturn:
+def _minimise_whole(task: TrainingTask, settings: TrainingSettings, run: TrainingRun) -> NoReturn:
     """L-BFGS on all rows, until the gradient is small.
 
     Where it gets stuck, as at a kink of the rectifier, it starts again without its memory.

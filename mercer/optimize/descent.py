@@ -249,7 +249,7 @@ def lbfgs(
     objective = Objective(f, grad)
     run = Run(objective, x0, tol, max_iter, time_limit, keep_points)
     pairs = memory if max_iter is None else min(memory, max_iter + 1)
-    known = _Memory(pairs, len(run.at.x))
+    known = _StepMemory(pairs, len(run.at.x))
 
     def advance(at: Point) -> Point | None:
         found = wolfe(objective, at, known.direction(at.g), known.first_step(at.g))
@@ -263,7 +263,7 @@ def lbfgs(
     return run.stationary(run.descend(advance, L2.value), L2.value, f"L-BFGS with {memory} pairs")
 
 
-class _Memory:
+class _StepMemory:
     """The last steps s and changes of the gradient y, with 1/sᵀy, in a ring of rows."""
 
     def __init__(self, length: int, d: int):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from mercer._words import percent, short_number
 from mercer.report._reasons import Reasons
 from mercer.report._rows import TableRows, Training, as_rows
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.study import Case, CaseTable
 
 SHOWN = 10
@@ -23,7 +23,7 @@ TYPICAL = ("most certain and right", "smallest residuals")
 
 
 def case_tables(
-    answers: Answers, rows: TableRows, columns: Sequence[int], reasons: Reasons | None = None
+    answers: ModelAnswers, rows: TableRows, columns: Sequence[int], reasons: Reasons | None = None
 ) -> list[CaseTable]:
     """Return the tables of the rows that were predicted, with what moved the predictions."""
     tables = _numbers(answers) if answers.labels is None else _classes(answers)
@@ -45,7 +45,7 @@ def case_tables(
 Listing = tuple[str, str, np.ndarray]
 
 
-def _classes(answers: Answers) -> Iterator[Listing]:
+def _classes(answers: ModelAnswers) -> Iterator[Listing]:
     wrong = np.flatnonzero(answers.wrong)
     sure = answers.certainty
     if sure is None:
@@ -69,7 +69,7 @@ def _how_many(shown: int, wrong: int) -> str:
     return f"{rows}, the most certain first"
 
 
-def _in_turn(order: np.ndarray, answers: Answers) -> np.ndarray:
+def _in_turn(order: np.ndarray, answers: ModelAnswers) -> np.ndarray:
     """Return the rows that are right, the first of each class before the second of any."""
     right = order[~answers.wrong[order]]
     turn = np.empty(len(right), np.intp)
@@ -79,7 +79,7 @@ def _in_turn(order: np.ndarray, answers: Answers) -> np.ndarray:
     return right[np.argsort(turn, kind="stable")]
 
 
-def _numbers(answers: Answers) -> Iterator[Listing]:
+def _numbers(answers: ModelAnswers) -> Iterator[Listing]:
     order = np.argsort(-np.abs(answers.wrong), kind="stable")
     yield "largest residuals", "where the prediction is furthest from the target", order[:SHOWN]
     rest = order[SHOWN:]
@@ -87,7 +87,7 @@ def _numbers(answers: Answers) -> Iterator[Listing]:
 
 
 def _case(
-    answers: Answers, rows: TableRows, i: int, columns: Sequence[int], said: str | None = None
+    answers: ModelAnswers, rows: TableRows, i: int, columns: Sequence[int], said: str | None = None
 ) -> Case:
     """Return a row, with its confidence if nothing else is ``said`` of it."""
     truth, prediction = _text(answers.y[i]), _text(answers.prediction[i])
@@ -96,7 +96,7 @@ def _case(
     return Case(int(rows.numbers[i]), truth, prediction, told, right, rows.texts(i, columns))
 
 
-def _confidence(answers: Answers, i: int) -> str:
+def _confidence(answers: ModelAnswers, i: int) -> str:
     if answers.labels is None:
         return f"{'+' if answers.wrong[i] > 0 else ''}{short_number(answers.wrong[i])}"
     if answers.certainty is None:
@@ -163,7 +163,7 @@ def _from_training(
 ) -> list[Case]:
     numbers = np.asarray(subject.final.support_)[first]
     rows = rows.take(numbers)
-    answers = Answers.of(subject, rows.data, y[numbers])
+    answers = ModelAnswers.of(subject, rows.data, y[numbers])
     return [_case(answers, rows, i, columns, said) for i, said in enumerate(told)]
 
 

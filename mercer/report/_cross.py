@@ -13,7 +13,7 @@ from mercer._words import count
 from mercer.report._budget import collected
 from mercer.report._rivals import usual_rivals
 from mercer.report._rows import TableRows, Training
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -26,7 +26,7 @@ class Refitted:
     rows: TableRows  # of the fold
     train: Training
     test: np.ndarray
-    own: Answers
+    own: ModelAnswers
 
 
 class CrossFitted:
@@ -41,11 +41,13 @@ class CrossFitted:
         self.notes = [_words(len(folds)), *dict.fromkeys(text.splitlines()[0] for text in told)]
 
     @property
-    def answers(self) -> Answers:
+    def answers(self) -> ModelAnswers:
         """The answers to all rows, each by a model that has not seen it."""
         return self._joined([part.own for part in self.parts])
 
-    def rivals(self, own: Answers, seconds: float) -> tuple[dict[str, Answers], list[str]]:
+    def rivals(
+        self, own: ModelAnswers, seconds: float
+    ) -> tuple[dict[str, ModelAnswers], list[str]]:
         """Return the answers of the usual rivals, refitted too, and words on them."""
         share = seconds / len(self.parts)
         found = [usual_rivals(p.subject, p.rows, p.own, p.train, share) for p in self.parts]
@@ -57,13 +59,13 @@ class CrossFitted:
         like_own = {name: answers.drawn_like(own) for name, answers in joined.items()}
         return like_own, list(dict.fromkeys(word for _, words in found for word in words))
 
-    def _joined(self, parts: Sequence[Answers]) -> Answers:
+    def _joined(self, parts: Sequence[ModelAnswers]) -> ModelAnswers:
         """Return answers to the folds as answers to all rows, in their order."""
         order = np.argsort(np.concatenate([part.test for part in self.parts]))
         scored = all(part.scores is not None for part in parts) and _same_labels(parts)
         scores = np.concatenate([part.scores for part in parts]) if scored else None
         labels = np.unique(np.concatenate([_labels(part) for part in parts]))
-        whole = Answers(
+        whole = ModelAnswers(
             np.concatenate([part.y for part in parts]),
             np.concatenate([part.prediction for part in parts]),
             scores,
@@ -77,19 +79,19 @@ def _refitted(
 ) -> Refitted:
     before, inside = rows.take(learn), rows.take(test)
     model = Subject(clone(subject.model).fit(before.data, y[learn]))
-    own = Answers.of(model, inside.data, y[test])
+    own = ModelAnswers.of(model, inside.data, y[test])
     return Refitted(model, inside, (before, y[learn]), test, own)
 
 
-def _same_labels(parts: Sequence[Answers]) -> bool:
+def _same_labels(parts: Sequence[ModelAnswers]) -> bool:
     return all(np.array_equal(_labels(part), _labels(parts[0])) for part in parts)
 
 
-def _labels(part: Answers) -> np.ndarray:
+def _labels(part: ModelAnswers) -> np.ndarray:
     return np.empty(0) if part.labels is None else part.labels
 
 
-def _of_all_folds(by_fold: Sequence[dict[str, Answers]]) -> Iterator[list[str]]:
+def _of_all_folds(by_fold: Sequence[dict[str, ModelAnswers]]) -> Iterator[list[str]]:
     """Yield the names of a rival in each fold: the baseline comes first, others have one name."""
     yield [next(iter(answers)) for answers in by_fold]
     for name in list(by_fold[0])[1:]:

@@ -16,7 +16,7 @@ from mercer._words import called
 from mercer.plot.records import PartialDependence
 from mercer.report._budget import LeftOutError
 from mercer.report._rows import TableRows, cell_text, missing
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.study import Importance
 
 COLUMNS = 6  # whose dependence is shown
@@ -37,7 +37,7 @@ class Question:
     unit: str
 
     @classmethod
-    def of(cls, subject: Subject, answers: Answers) -> Question:
+    def of(cls, subject: Subject, answers: ModelAnswers) -> Question:
         """Choose the classes that are most frequent; of two the one that is spoken of."""
         if subject.task == "regress":
             return cls(subject, ("prediction",), np.array([], int), "mean prediction")
@@ -74,7 +74,7 @@ def check_columns(subject: Subject, rows: TableRows) -> None:
 def dependences(
     subject: Subject,
     rows: TableRows,
-    answers: Answers,
+    answers: ModelAnswers,
     importances: Sequence[Importance],
     limits: Limits,
 ) -> tuple[list[PartialDependence], str]:

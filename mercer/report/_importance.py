@@ -20,7 +20,7 @@ from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.rates import mean_defined, ratio
 from mercer.report._budget import LeftOutError, numbers_read, seconds_per_row
 from mercer.report._rows import Shuffle, TableRows
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.study import Estimate, Importance
 
 REPEATS = 5
@@ -37,7 +37,7 @@ NAMES = {"classify": "mean recall of the classes (UAR)", "regress": "R²"}
 def importances(
     subject: Subject,
     rows: TableRows,
-    answers: Answers,
+    answers: ModelAnswers,
     seconds: float,
     batch_rows: int = BATCH_ROWS,
 ) -> tuple[list[Importance], str]:
@@ -68,7 +68,7 @@ def importances(
     return sorted(found, key=lambda i: -i.drop.value), "; ".join([first, *notes])
 
 
-def _check(subject: Subject, rows: TableRows, answers: Answers) -> None:
+def _check(subject: Subject, rows: TableRows, answers: ModelAnswers) -> None:
     if not rows.has_columns:
         raise LeftOutError("the rows are objects: they have no columns")
     if subject.pairwise:
@@ -125,7 +125,7 @@ def _batches(columns: np.ndarray, rows: TableRows, most: int) -> Iterator[np.nda
 class Judge:
     """The loss of other predictions of the same rows, 0 or 1 or a square, and what it costs."""
 
-    answers: Answers
+    answers: ModelAnswers
 
     @cached_property
     def unit(self) -> float:

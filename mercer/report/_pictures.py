@@ -21,7 +21,7 @@ from mercer.plot.records import LearningCurve, Surface
 from mercer.report._budget import LeftOutError, collected, measured, some_rows
 from mercer.report._cross import Folds
 from mercer.report._rows import TableRows, cell_text
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.study import Cloud
 from mercer.select import learning_curve
 from mercer.spectral import PCA, KernelPCA
@@ -216,7 +216,7 @@ def _sizes(largest: int, classes: int) -> np.ndarray:
 def cloud_of(
     subject: Subject,
     rows: TableRows,
-    answers: Answers,
+    answers: ModelAnswers,
     columns: Sequence[int],
     seconds: float,
     seed: int,
@@ -253,7 +253,9 @@ def _points_in_time(subject: Subject, rows: TableRows, seconds: float) -> int:
     return int(np.clip(size * np.sqrt(seconds / max(needed, 1e-12)), LEAST_POINTS, MOST_POINTS))
 
 
-def _hover(rows: TableRows, answers: Answers, i: int, columns: Sequence[int]) -> dict[str, str]:
+def _hover(
+    rows: TableRows, answers: ModelAnswers, i: int, columns: Sequence[int]
+) -> dict[str, str]:
     """Return the row's number, what is true and predicted, and its values."""
     own = {"row": str(int(rows.numbers[i]))}
     own |= {"actual": cell_text(answers.y[i]), "predicted": cell_text(answers.prediction[i])}

@@ -18,7 +18,7 @@ from mercer._words import count, short_number
 from mercer.report._budget import LeftOutError
 from mercer.report._dependence import Question, check_columns
 from mercer.report._rows import TableRows
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.study import Importance
 
 PLAYERS = 8  # columns whose part in a prediction is told; the others count as one
@@ -36,7 +36,7 @@ class Reasons:
 
     subject: Subject
     rows: TableRows
-    answers: Answers
+    answers: ModelAnswers
     players: tuple[int, ...]
     limits: Limits
     n_permutations: int = PERMUTATIONS
@@ -46,7 +46,7 @@ class Reasons:
         cls,
         subject: Subject,
         rows: TableRows,
-        answers: Answers,
+        answers: ModelAnswers,
         importances: Sequence[Importance],
         limits: Limits,
     ) -> Reasons:

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from mercer.linear import LogisticRegression, Ridge
 from mercer.report._budget import LeftOutError, collected, some_rows
 from mercer.report._rows import TableRows, Training
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.tables import TableEncoder
 
 MOST_CELLS = 2e7  # of the table that a rival is fitted to
@@ -145,8 +145,8 @@ def _boosted(X: Any, y: Any, classes: bool, random_state: int) -> Any:
 
 # ---------------------------------------------------------------- their answers
 def given_rivals(
-    models: Mapping[str, Any], subject: Subject, rows: TableRows, own: Answers
-) -> dict[str, Answers]:
+    models: Mapping[str, Any], subject: Subject, rows: TableRows, own: ModelAnswers
+) -> dict[str, ModelAnswers]:
     """Let fitted models answer the same rows."""
     found = {}
     for name, model in models.items():
@@ -160,11 +160,11 @@ def given_rivals(
 def usual_rivals(
     subject: Subject,
     rows: TableRows,
-    own: Answers,
+    own: ModelAnswers,
     train: Training | None,
     seconds: float,
     most_cells: float = MOST_CELLS,
-) -> tuple[dict[str, Answers], list[str]]:
+) -> tuple[dict[str, ModelAnswers], list[str]]:
     """Return the answers of a baseline and, with training rows, of other models; and words.
 
     The others see columns as the examined model encodes them; where that leaves texts, strings or
@@ -175,7 +175,7 @@ def usual_rivals(
     if train is None:
         note = "no training rows were given: the baseline is taken from the rows that are judged"
         return {f"{name} (of these rows)": first}, [note]
-    found: dict[str, Answers] = {name: first}
+    found: dict[str, ModelAnswers] = {name: first}
     words: list[str] = []
     try:
         X, y, encode, words = _encoded(subject, train, own.seed, most_cells)
@@ -191,8 +191,8 @@ def usual_rivals(
     return found, words
 
 
-def _answers(rival: Subject, X: Any, own: Answers) -> Answers:
-    return Answers.of(rival, X, own.y).drawn_like(own)
+def _answers(rival: Subject, X: Any, own: ModelAnswers) -> ModelAnswers:
+    return ModelAnswers.of(rival, X, own.y).drawn_like(own)
 
 
 def _encoded(

@@ -18,7 +18,7 @@ from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.metrics import METRICS, RARE, shown
 from mercer.assess.rates import mean_defined, ratio
 from mercer.assess.regression import Residuals
-from mercer.report._subject import Answers, Evaluation
+from mercer.report._subject import Evaluation, ModelAnswers
 from mercer.report.study import Estimate, Score
 
 DOUBT = 0.025  # beyond either end of an interval
@@ -37,7 +37,7 @@ NEED_POSITIVE_TARGETS = {
 
 
 def score_cards(
-    own: Answers, rivals: Mapping[str, Answers], metric: str | None = None
+    own: ModelAnswers, rivals: Mapping[str, ModelAnswers], metric: str | None = None
 ) -> tuple[list[Score], dict[str, str]]:
     """Return the scores of a model beside those of its rivals, and which there are not, and why.
 
@@ -53,12 +53,12 @@ def score_cards(
     return found, left_out
 
 
-def first_key(own: Answers) -> str:
+def first_key(own: ModelAnswers) -> str:
     """Return the score that leads the others."""
     return next(k for k in _keys(own, None) if getattr(own.evaluation, k, None) is not None)
 
 
-def _keys(own: Answers, metric: str | None) -> tuple[str, ...]:
+def _keys(own: ModelAnswers, metric: str | None) -> tuple[str, ...]:
     """Return which scores are shown, in order."""
     if own.labels is None:
         relative = "mape" if own.evaluation.mape is not None else "relative_error"  # type: ignore[union-attr]
@@ -67,13 +67,15 @@ def _keys(own: Answers, metric: str | None) -> tuple[str, ...]:
     return shown(len(own.labels), rare=rare, positive=named, first=metric)
 
 
-def is_rare(own: Answers) -> bool:
+def is_rare(own: ModelAnswers) -> bool:
     """Tell whether the positive class is so rare that accuracy says little."""
     positive = getattr(own.evaluation, "positive", None)
     return positive is not None and float(np.mean(own.y == positive)) < RARE
 
 
-def _score(key: str, estimate: Estimate, own: Answers, rivals: Mapping[str, Answers]) -> Score:
+def _score(
+    key: str, estimate: Estimate, own: ModelAnswers, rivals: Mapping[str, ModelAnswers]
+) -> Score:
     others = {n: e for n, r in rivals.items() if (e := estimate_of(r.evaluation, key))}
     leads = {n: e for n in others if (e := lead(own, rivals[n], key))}
     metric = METRICS[key]
@@ -129,7 +131,7 @@ def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple
 
 
 # ---------------------------------------------------------------- how far ahead
-def lead(own: Answers, rival: Answers, key: str) -> Estimate | None:
+def lead(own: ModelAnswers, rival: ModelAnswers, key: str) -> Estimate | None:
     """Return the score of a model less that of its rival on the same rows; None: not known."""
     if key in OF_SCORES:  # every row has its place in the order
         found, decisive = _lead_of_draws(own.evaluation, rival.evaluation, key), len(own.y)
@@ -140,7 +142,7 @@ def lead(own: Answers, rival: Answers, key: str) -> Estimate | None:
     return Estimate(found.value, min(found.low, 0.0), max(found.high, 0.0))
 
 
-def _decisive(own: Answers, rival: Answers) -> int:
+def _decisive(own: ModelAnswers, rival: ModelAnswers) -> int:
     """Return on how many rows, or groups of them, two models differ."""
     differ = own.wrong != rival.wrong
     return int(differ.sum()) if own.groups is None else len(np.unique(own.groups[differ]))
@@ -154,7 +156,7 @@ def _lead_of_draws(own: Any, rival: Any, key: str) -> Estimate | None:
     return _estimate(one - other, own.draws(key) - rival.draws(key), own.groups)
 
 
-def _lead_of_rows(own: Answers, rival: Answers, key: str) -> Estimate | None:
+def _lead_of_rows(own: ModelAnswers, rival: ModelAnswers, key: str) -> Estimate | None:
     n, ahead = len(own.y), _ahead(own, rival, key)
     alone = np.ones(n, np.intp)
     drawn = Resampling(own.strata, alone, own.n_draws, own.seed, clusters=own.groups)
@@ -172,7 +174,7 @@ Measure = Callable[[np.ndarray], np.ndarray]
 """A score, or a difference of two, for weights of the rows, shape (b, n)."""
 
 
-def _ahead(own: Answers, rival: Answers, key: str) -> Measure:
+def _ahead(own: ModelAnswers, rival: ModelAnswers, key: str) -> Measure:
     """Return by how much the score of a model is above that of its rival."""
     if key in ("accuracy", "uar"):
         gain = rival.wrong.astype(float) - own.wrong
@@ -191,35 +193,35 @@ def mean_gain(gain: np.ndarray, strata: np.ndarray) -> Measure:
     return lambda w: mean_defined(ratio(w @ gained, w @ member))
 
 
-def _called(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
+def _called(answers: ModelAnswers) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows are positive, and which are said to be."""
     positive = answers.evaluation.positive  # type: ignore[union-attr]
     return answers.y == positive, answers.prediction == positive
 
 
-def _f1(answers: Answers) -> Measure:
+def _f1(answers: ModelAnswers) -> Measure:
     """F₁ = 2 tp / (truly positive + said to be positive)."""
     truth, said = _called(answers)
     return lambda w: ratio(2.0 * (w @ (truth & said)), w @ (truth.astype(float) + said))
 
 
-def _precision(answers: Answers) -> Measure:
+def _precision(answers: ModelAnswers) -> Measure:
     truth, said = _called(answers)
     return lambda w: ratio(w @ (truth & said), w @ said)
 
 
-def _recall(answers: Answers) -> Measure:
+def _recall(answers: ModelAnswers) -> Measure:
     truth, said = _called(answers)
     return lambda w: ratio(w @ (truth & said), w @ truth)
 
 
-OF_POSITIVE: dict[str, Callable[[Answers], Measure]] = {
+OF_POSITIVE: dict[str, Callable[[ModelAnswers], Measure]] = {
     "f1": _f1,
     "ppv": _precision,
     "tpr": _recall,
 }
 
 
-def _error(answers: Answers, key: str) -> Measure:
+def _error(answers: ModelAnswers, key: str) -> Measure:
     residuals = Residuals(answers.y, answers.prediction, np.ones(len(answers.y)), 0, 0)
     return residuals.measures[key]

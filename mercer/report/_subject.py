@@ -210,7 +210,7 @@ def _check_kind(model: Any, name: str) -> None:
 
 # ---------------------------------------------------------------- answers
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ModelAnswers:
     """Targets, predictions and scores of the same rows, and what is said of them.
 
     Models that answer the same rows are judged by the same draws of them.
@@ -226,7 +226,7 @@ class Answers:
     groups: np.ndarray | None = None  # that are drawn whole
 
     @classmethod
-    def of(cls, subject: Subject, X: Any, y: np.ndarray) -> Answers:
+    def of(cls, subject: Subject, X: Any, y: np.ndarray) -> ModelAnswers:
         """Let a model answer."""
         prediction = subject.predict(X)
         if subject.task == "regress":
@@ -237,20 +237,20 @@ class Answers:
         # a class that the model has never seen has no column of scores
         return cls(y, prediction, None, np.unique(np.concatenate([y, subject.classes])))
 
-    def drawn_with(self, seed: int) -> Answers:
+    def drawn_with(self, seed: int) -> ModelAnswers:
         """Return them with as many draws for intervals as their number allows."""
         columns = 1 if self.scores is None else self.scores[0].size
         n_draws = np.clip(DRAWN_VALUES / (len(self.y) * columns), *DRAWS)
         return replace(self, n_draws=int(n_draws), seed=seed)
 
-    def take(self, index: np.ndarray) -> Answers:
+    def take(self, index: np.ndarray) -> ModelAnswers:
         """Return the answers to some of the rows."""
         scores = None if self.scores is None else self.scores[index]
         groups = None if self.groups is None else self.groups[index]
         y, prediction = self.y[index], self.prediction[index]
         return replace(self, y=y, prediction=prediction, scores=scores, groups=groups)
 
-    def drawn_like(self, own: Answers) -> Answers:
+    def drawn_like(self, own: ModelAnswers) -> ModelAnswers:
         """Return them to be judged by the class and the draws of other answers to the same rows."""
         like = replace(self, n_draws=own.n_draws, seed=own.seed, groups=own.groups)
         return replace(like, positive=own.positive)

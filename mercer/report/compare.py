@@ -15,7 +15,7 @@ from mercer.report._budget import some_rows
 from mercer.report._cross import CrossFitted, Folds
 from mercer.report._rows import TableRows, rows_and_targets
 from mercer.report._scores import first_key, score_cards
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.html import Markup, Section, card, page, table, tag
 from mercer.report.sections.scores import between, cards, signed, told
 from mercer.report.sections.texts import proof_panel
@@ -153,20 +153,20 @@ def _answers(
     seed: int,
     groups: np.ndarray | None,
     folds: Folds | None,
-) -> dict[str, Answers]:
+) -> dict[str, ModelAnswers]:
     """Return the answers of all models, judged by the same draws of the rows."""
     found = {name: _of(subject, rows, y, folds) for name, subject in subjects.items()}
     drawn = replace(next(iter(found.values())).drawn_with(int(seed)), groups=groups)
     return {name: answers.drawn_like(drawn) for name, answers in found.items()}
 
 
-def _of(subject: Subject, rows: TableRows, y: np.ndarray, folds: Folds | None) -> Answers:
+def _of(subject: Subject, rows: TableRows, y: np.ndarray, folds: Folds | None) -> ModelAnswers:
     if folds is None:
-        return Answers.of(subject, rows.data, y)
+        return ModelAnswers.of(subject, rows.data, y)
     return CrossFitted(subject, rows, y, folds).answers
 
 
-def _quality(answers: Answers, key: str) -> float:
+def _quality(answers: ModelAnswers, key: str) -> float:
     """Return a score as a number that is larger for better models."""
     value = getattr(answers.evaluation, key)
     known = value is not None and np.isfinite(value)

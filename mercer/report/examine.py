@@ -27,7 +27,7 @@ from mercer.report._reasons import Reasons
 from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
 from mercer.report._scores import score_cards
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report._thresholds import threshold_table
 from mercer.report.proofs import explain
 from mercer.report.study import Curve, Importance, Score, Study, Surface
@@ -162,7 +162,7 @@ def examine(
         if len(kept) < len(rows):
             rows, targets = rows.take(kept), targets[kept]
             together = None if together is None else together[kept]
-        answers = Answers.of(subject, rows.data, targets)
+        answers = ModelAnswers.of(subject, rows.data, targets)
     else:
         answers, more = crossed.answers, crossed.notes
     answers = answers.drawn_with(int(random_state))
@@ -216,7 +216,7 @@ class _Work:
 
     subject: Subject
     rows: TableRows
-    answers: Answers
+    answers: ModelAnswers
     train: Training | None
     seconds: float
     limits: Limits

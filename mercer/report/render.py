@@ -11,7 +11,7 @@ import numpy as np
 from mercer._words import count, number, percent, sentence
 from mercer.checks import open_leaks
 from mercer.report.charts.frame import Frame, band, dots, drawing, figure, legend, line
-from mercer.report.charts.scale import Bands, Linear, Log
+from mercer.report.charts.scale import Bands, LinearScale, Log
 from mercer.report.html import Markup, Section, join, page, tag
 from mercer.report.sections import classification, regression
 from mercer.report.sections.data import data_tab
@@ -200,8 +200,8 @@ def _learning(curve: Curve) -> Markup:
     sizes, lines = np.asarray(curve.sizes, dtype=float), _lines(curve)
     ends = [mean + sign * spread for mean, spread in lines.values() for sign in (-1, 1)]
     wide = len(sizes) > 1 and sizes.max() > 20 * sizes.min()
-    x = Log.over(sizes) if wide else Linear.over(sizes)
-    frame = Frame(x, Linear.over(*ends), height=300.0)
+    x = Log.over(sizes) if wide else LinearScale.over(sizes)
+    frame = Frame(x, LinearScale.over(*ends), height=300.0)
     inside = drawing(
         "learning",
         (frame.width, frame.height),
@@ -246,7 +246,7 @@ def _scree(values: Any) -> Markup | None:
         return None
     shares = np.asarray(values, dtype=float)
     places = np.arange(len(shares))
-    frame = Frame(Bands(tuple(map(str, places + 1))), Linear.over(shares, [0.0]), height=300.0)
+    frame = Frame(Bands(tuple(map(str, places + 1))), LinearScale.over(shares, [0.0]), height=300.0)
     tips = [f"component {i + 1}\n{percent(shares[i])} of the variance" for i in places]
     inside = drawing(
         "scree",

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.checks import Finding
 from mercer.plot.object_records import SeriesLines, StrongTerms
-from mercer.plot.ranking_records import Thresholds as ThresholdTable
+from mercer.plot.ranking_records import Thresholds
 from mercer.plot.records import LearningCurve as Curve
 from mercer.plot.records import PartialDependence, Surface
 
@@ -140,14 +140,14 @@ class Proof:
 
 
 @dataclass(frozen=True, eq=False)
-class Thresholds:
+class ThresholdStudy:
     """What follows from calling rows positive from a probability on, for a handful of them.
 
     ``used`` is the probability of the model itself, ``chosen`` that of the largest F1 by
     cross-validation on the training rows: the rows of the table have no say in it.
     """
 
-    table: ThresholdTable
+    table: Thresholds
     used: float
     chosen: float | None = None
     words: str = ""  # how it was chosen
@@ -168,7 +168,7 @@ class Study:
     repeat: Mapping[str, str] = field(default_factory=dict)  # what the same result needs
     surface: Surface | None = None
     curve: Curve | None = None
-    thresholds: Thresholds | None = None
+    thresholds: ThresholdStudy | None = None
     cloud: Cloud | None = None
     cases: Sequence[CaseTable] = ()
     importances: Sequence[Importance] = ()

@@ -28,7 +28,7 @@ class Chunk(NamedTuple):
     y: Any
 
 
-class Part:
+class StoredPart:
     """A piece of the rows that lies in one place: an array, a file.
 
     Parameters
@@ -129,7 +129,7 @@ class Rows:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[StoredPart],
         columns: tuple[str, ...] | None,
         *,
         target: str | None = None,
@@ -197,7 +197,7 @@ class Rows:
             for i, (number, offset, piece) in enumerate(cuts)
         ]
 
-    def _placed(self) -> list[tuple[Part, int]]:
+    def _placed(self) -> list[tuple[StoredPart, int]]:
         return [(p, int(end) - p.n) for p, end in zip(self._parts, self._ends, strict=True)]
 
     def _read(self, block: Block) -> Chunk:
@@ -214,7 +214,7 @@ class Rows:
             raise self._not_finite(X, part, rows, f"block {block.number}")
         return Chunk(X, self._targets(part, rows, slice(block.start, block.stop)))
 
-    def _table(self, part: Part, rows: slice) -> Any:
+    def _table(self, part: StoredPart, rows: slice) -> Any:
         if not self._mixed:
             return part.read(rows, self._source)
         frame = part.frame(rows, self._source or ())
@@ -226,7 +226,7 @@ class Rows:
         rows = slice(block.start - offset, block.stop - offset)
         return self._targets(part, rows, slice(block.start, block.stop))
 
-    def _targets(self, part: Part, rows: slice, among_all: slice) -> np.ndarray | None:
+    def _targets(self, part: StoredPart, rows: slice, among_all: slice) -> np.ndarray | None:
         if self._y is not None:
             return np.asarray(self._y[among_all])
         if self.target is None:
@@ -238,7 +238,7 @@ class Rows:
             raise RowsError(f"{part.name}: the target {self.target!r} is missing in row {row:,}")
         return y
 
-    def _not_finite(self, X: Any, part: Part, rows: slice, where: str) -> RowsError:
+    def _not_finite(self, X: Any, part: StoredPart, rows: slice, where: str) -> RowsError:
         """Return what says which value is NaN or infinite."""
         if sp.issparse(X):
             place = int((~np.isfinite(X.data)).argmax())
@@ -345,7 +345,7 @@ class Rows:
             raise self._changed(part, "it is not what it was when it was opened")
 
     @staticmethod
-    def _changed(part: Part, what: str) -> RowsError:
+    def _changed(part: StoredPart, what: str) -> RowsError:
         return RowsError(f"{part.name} has changed between two passes: {what}; open the rows again")
 
 
@@ -357,7 +357,7 @@ def _stacked(pieces: list[Any]) -> Any:
     return sp.vstack(pieces, format="csr") if sp.issparse(pieces[0]) else np.vstack(pieces)
 
 
-def require_columns(part: Part, columns: Sequence[str], like: str = "") -> None:
+def require_columns(part: StoredPart, columns: Sequence[str], like: str = "") -> None:
     """Raise if a part lacks one of these columns."""
     known = part.columns or ()
     for name in columns:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.rows.base import Part, RowsError
+from mercer.rows.base import RowsError, StoredPart
 from mercer.rows.parts import ArrayPart, FramePart
 
 KEPT = 3  # partitions that are in memory: those that workers read, and the next
@@ -23,11 +23,11 @@ def is_dask(source: Any) -> bool:
 class Computed:
     """The partitions that were computed last, as parts in memory."""
 
-    def __init__(self, make: Callable[[Any, str], Part]):
+    def __init__(self, make: Callable[[Any, str], StoredPart]):
         self._make, self._lock = make, Lock()
-        self._kept: OrderedDict[str, Part] = OrderedDict()
+        self._kept: OrderedDict[str, StoredPart] = OrderedDict()
 
-    def part(self, delayed: Any, name: str) -> Part:
+    def part(self, delayed: Any, name: str) -> StoredPart:
         """Return a partition; the cluster or the threads of Dask compute it, if it is not here."""
         with self._lock:
             if delayed.key not in self._kept:
@@ -38,10 +38,10 @@ class Computed:
             return self._kept[delayed.key]
 
 
-class Partition(Part):
+class Partition(StoredPart):
     """A partition of a Dask collection."""
 
-    def __init__(self, delayed: Any, like: Part, n: int, name: str, computed: Computed):
+    def __init__(self, delayed: Any, like: StoredPart, n: int, name: str, computed: Computed):
         super().__init__(name, n, like.dtype, like.columns, like.width)
         self._delayed, self._like, self._computed = delayed, like, computed
 
@@ -54,7 +54,7 @@ class Partition(Part):
         self._like.require_numbers(columns)  # type: ignore[attr-defined]
         self.dtype = self._like.dtype
 
-    def _part(self) -> Part:
+    def _part(self) -> StoredPart:
         part = self._computed.part(self._delayed, self.name)
         part.dtype = self.dtype
         return part
@@ -72,12 +72,12 @@ class Partition(Part):
         return self._part().frame(rows, columns)
 
 
-def partitions(source: Any, from_pandas: Callable[[Any, str], FramePart]) -> list[Part]:
+def partitions(source: Any, from_pandas: Callable[[Any, str], FramePart]) -> list[StoredPart]:
     """Return the partitions of an array or a frame; sizes that are not known are computed."""
     import dask
 
-    make: Callable[[Any, str], Part] = ArrayPart
-    like: Part
+    make: Callable[[Any, str], StoredPart] = ArrayPart
+    like: StoredPart
     if hasattr(source, "columns"):
         make, like = from_pandas, from_pandas(source._meta, "the collection")
         pieces = source.to_delayed()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.rows.base import Part, Rows, RowsError, require_columns
+from mercer.rows.base import Rows, RowsError, StoredPart, require_columns
 from mercer.rows.collections import is_dask, partitions
 from mercer.rows.parts import ArrayPart, FramePart
 from mercer.rows.spill import Spill
@@ -90,7 +90,7 @@ def as_rows(X: Any) -> Any:
 
 
 def _columns_of(
-    parts: list[Part], columns: Sequence[str] | None, target: str | None, mixed: bool
+    parts: list[StoredPart], columns: Sequence[str] | None, target: str | None, mixed: bool
 ) -> tuple[str, ...] | None:
     """Return the names of the columns, which every part has; None if they have no names."""
     first = parts[0]
@@ -117,7 +117,9 @@ def _columns_of(
     return chosen
 
 
-def _require_alike(part: Part, first: Part, wanted: Sequence[str], strict: bool) -> None:
+def _require_alike(
+    part: StoredPart, first: StoredPart, wanted: Sequence[str], strict: bool
+) -> None:
     require_columns(part, wanted, "" if part is first else first.name)
     more = [c for c in part.columns or () if c not in wanted]
     if strict and more:
@@ -128,7 +130,7 @@ def _require_alike(part: Part, first: Part, wanted: Sequence[str], strict: bool)
 
 
 # ---------------------------------------------------------------- sources
-def _parts(source: Any, spill: Spill) -> Iterator[Part]:
+def _parts(source: Any, spill: Spill) -> Iterator[StoredPart]:
     """Yield the parts of a source, in order."""
     if isinstance(source, (str, os.PathLike)):
         for path in files(os.fspath(source)):
@@ -185,7 +187,7 @@ def _is_readable(path: Path, folder: Path) -> bool:
     return path.is_file() and not hidden and path.suffix.lower() in READERS
 
 
-def _mapped(path: Path, spill: Spill) -> Part:
+def _mapped(path: Path, spill: Spill) -> StoredPart:
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
@@ -193,19 +195,19 @@ def _mapped(path: Path, spill: Spill) -> Part:
     return ArrayPart(X, repr(str(path)), path)
 
 
-def _parquet(path: Path, spill: Spill) -> Part:
+def _parquet(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
     return FramePart(pl.scan_parquet(path, glob=False), repr(str(path)), path)
 
 
-def _arrow(path: Path, spill: Spill) -> Part:
+def _arrow(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
     return FramePart(pl.scan_ipc(path), repr(str(path)), path)
 
 
-def _text(path: Path, spill: Spill) -> Part:
+def _text(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
     part = FramePart(pl.scan_ipc(spill.parsed(path)), repr(str(path)), path)
@@ -213,7 +215,7 @@ def _text(path: Path, spill: Spill) -> Part:
     return part
 
 
-READERS: dict[str, Callable[[Path, Spill], Part]] = {
+READERS: dict[str, Callable[[Path, Spill], StoredPart]] = {
     ".parquet": _parquet,
     ".pq": _parquet,
     ".arrow": _arrow,

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.rows.base import Part, RowsError
+from mercer.rows.base import RowsError, StoredPart
 
 SAMPLED = 256  # rows by which an array in memory is known again
 
 
-class ArrayPart(Part):
+class ArrayPart(StoredPart):
     """Rows of an array or a CSR matrix; of a file that is mapped, ``path`` says which."""
 
     def __init__(self, X: Any, name: str = "rows", path: Path | None = None):
@@ -44,7 +44,7 @@ class ArrayPart(Part):
         return some if sp.issparse(some) else np.ascontiguousarray(some)
 
 
-class FramePart(Part):
+class FramePart(StoredPart):
     """Rows of a table with named columns, by polars: a frame, a Parquet or an Arrow file."""
 
     keeps: Any = None

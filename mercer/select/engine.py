@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._sklearn import _fit_and_score
 from mercer._words import duration
-from mercer.select.job import Cell, Job, Result, Table, result_of, with_params, within
+from mercer.select.job import Cell, Job, Result, ScoreTable, result_of, with_params, within
 from mercer.select.paths import route_of
 from mercer.select.pipeline import PipelineRun, why_plain_pipeline
 from mercer.select.progress import Progress, close
@@ -20,10 +20,10 @@ from mercer.select.shared import Kernels, SharedRun, why_plain
 SHARED = "shared Gram matrix"
 
 
-def evaluate(job: Job) -> Table:
+def evaluate(job: Job) -> ScoreTable:
     """Return the scores of all candidates on all folds, as far as time and the user allow."""
     route, cells = _choose(job)
-    table = Table(job, route)
+    table = ScoreTable(job, route)
     if job.verbose:
         print(f"{len(job.candidates)} candidates on {len(job.folds)} folds: {route}")
     _fill(table, cells)
@@ -45,7 +45,7 @@ def _choose(job: Job) -> tuple[str, Iterator[Cell]]:
     return f"ordinary cross-validation: {why}", _plain_cells(job)
 
 
-def _fill(table: Table, cells: Iterator[Cell]) -> None:
+def _fill(table: ScoreTable, cells: Iterator[Cell]) -> None:
     job = table.job
     try:
         how = (job.metric, job.progress, job.limits)

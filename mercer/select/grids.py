@@ -25,7 +25,7 @@ KNOWN = (
 
 
 @dataclass(frozen=True)
-class Axis:
+class GridAxis:
     """One parameter and its values."""
 
     name: str
@@ -51,7 +51,9 @@ class Axis:
         return best / half, best, best * half
 
 
-def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str = "") -> list[Axis]:
+def axes(
+    estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str = ""
+) -> list[GridAxis]:
     """Return the axes of a first grid for an estimator on these rows.
 
     - the kernel itself proposes values (`Kernel.grid`): γ times the median of its own distance is
@@ -63,13 +65,13 @@ def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str =
     """
     params = estimator.get_params(deep=False)
     spread = _spread(estimator, y)
-    found: list[Axis] = []
+    found: list[GridAxis] = []
     size = 1.0
     if params.get("kernel") is not None:
         given = as_kernel(params["kernel"])
         kernel = for_machines(given)
         if kernel != given:
-            found.append(Axis("kernel", (kernel,)))
+            found.append(GridAxis("kernel", (kernel,)))
         sample = kernel.sample(X)
         size = _mean_diagonal(kernel, sample)
         found += _kernel_axes(kernel, sample, rng)
@@ -81,17 +83,19 @@ def axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator, prefix: str =
     if "epsilon" in params and not is_classifier(estimator):
         found.append(_powers("epsilon", 5.0, range(-2, 1), 0.5 * spread))
     if "nu" in params:
-        found.append(Axis("nu", (0.05, 0.1, 0.2, 0.3, 0.5)))
+        found.append(GridAxis("nu", (0.05, 0.1, 0.2, 0.3, 0.5)))
     if "n_neighbors" in params:
         most = max(1, _num_samples(X) // 2)
-        found.append(Axis("n_neighbors", tuple(k for k in (1, 3, 5, 9, 15, 25, 41) if k <= most)))
-    return [Axis(prefix + axis.name, axis.values) for axis in found]
+        found.append(
+            GridAxis("n_neighbors", tuple(k for k in (1, 3, 5, 9, 15, 25, 41) if k <= most))
+        )
+    return [GridAxis(prefix + axis.name, axis.values) for axis in found]
 
 
-def _powers(name: str, base: float, exponents: range, size: float) -> Axis:
+def _powers(name: str, base: float, exponents: range, size: float) -> GridAxis:
     """Return base^k times a size, the size itself rounded to three digits for the reader."""
     size = float(f"{size:.3g}")
-    return Axis(name, tuple(float(base**k * size) for k in exponents))
+    return GridAxis(name, tuple(float(base**k * size) for k in exponents))
 
 
 def _spread(estimator: Any, y: Any) -> float:
@@ -107,7 +111,7 @@ def _mean_diagonal(kernel: Kernel, sample: Sample) -> float:
     return mean if mean > 0 else 1.0
 
 
-def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> Iterator[Axis]:
+def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> Iterator[GridAxis]:
     """Yield the axes that the parts of a kernel propose, coarse ones if several parts do.
 
     Parts that read the same rows are told apart by their parameters: these are left as they are.
@@ -121,7 +125,7 @@ def _kernel_axes(kernel: Kernel, sample: Sample, rng: np.random.Generator) -> It
     for path, part, rows in parts:
         few = Sample(take(rows.data, chosen[: len(rows)]))
         for name, values in part.grid(few).items():
-            yield Axis(f"{path}__{name}", _thinned(values) if len(parts) > 1 else values)
+            yield GridAxis(f"{path}__{name}", _thinned(values) if len(parts) > 1 else values)
 
 
 def _thinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -151,7 +155,7 @@ def for_machines(kernel: Kernel) -> Kernel:
     return type(kernel)(**{**params, **parts}) if parts else kernel
 
 
-def candidates(axes_: list[Axis]) -> list[dict[str, Any]]:
+def candidates(axes_: list[GridAxis]) -> list[dict[str, Any]]:
     """Return all combinations of the values."""
     names = [axis.name for axis in axes_]
     return [dict(zip(names, point, strict=True)) for point in product(*(a.values for a in axes_))]

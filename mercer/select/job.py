@@ -1,7 +1,7 @@
 """What is to be evaluated, and the table of what was.
 
-A `Job` is candidates × folds: with its scorers it fixes a table of scores, which `Table` holds as
-far as it was filled. Every search, curve and cross-validation of this folder is one or several.
+A `Job` is candidates × folds: with its scorers it fixes a table of scores, which `ScoreTable` holds
+as far as it was filled. Every search, curve and cross-validation of this folder is one or several.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Job:
 
 
 @dataclass
-class Table:
+class ScoreTable:
     """The results that there are, and how the run ended."""
 
     job: Job
@@ -142,7 +142,7 @@ def _one_score(score: Any, metric: Any) -> float:
     return float(score[metric])
 
 
-def conclude(tables: list[Table]) -> None:
+def conclude(tables: list[ScoreTable]) -> None:
     """Say what failed and what is missing; raise if nothing is left."""
     results = [result for table in tables for result in table.results.values()]
     errors = [r["fit_error"] for r in results if r["fit_error"] is not None]

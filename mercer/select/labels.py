@@ -20,8 +20,8 @@ from sklearn.model_selection import LeaveOneOut, PredefinedSplit, check_cv
 from mercer._words import count, percent
 from mercer.machines._unlabelled import WithGraph
 from mercer.select.engine import evaluate
-from mercer.select.grids import Axis, axes
-from mercer.select.job import Fold, Job, Table, as_folds
+from mercer.select.grids import GridAxis, axes
+from mercer.select.job import Fold, Job, ScoreTable, as_folds
 from mercer.select.tuned import TunedSearch
 
 ROUTE = "labels hidden in turn, deformed kernels shared"
@@ -50,14 +50,14 @@ def deciding_score(estimator: Any) -> str | None:
     return None if is_classifier(estimator) else "neg_mean_squared_error"
 
 
-def label_axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator) -> list[Axis]:
+def label_axes(estimator: Any, X: Any, y: Any, rng: np.random.Generator) -> list[GridAxis]:
     """Return the axes of a machine with a graph: the number of neighbours stays as it is."""
     targets, known = _labelled(estimator, y)
     found = axes(estimator, X, targets[known], rng)
     rest = [axis for axis in found if axis.name != "n_neighbors"]
     lams = next((axis for axis in rest if axis.name == "lam"), None)
     unit = 1.0 if lams is None else float(np.median(lams.values))
-    return [*rest, Axis("lam_graph", tuple(unit * part for part in PARTS))]
+    return [*rest, GridAxis("lam_graph", tuple(unit * part for part in PARTS))]
 
 
 def _labelled(estimator: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -108,9 +108,9 @@ class LabelSearch(TunedSearch):
     def _tells(self, fold: Fold) -> bool:
         return not is_classifier(self.estimator) or len(np.unique(self._targets[fold.train])) > 1
 
-    def _evaluate(self, job: Job) -> Table:
+    def _evaluate(self, job: Job) -> ScoreTable:
         """Score all candidates on kernels that are deformed once for many of them."""
-        table = Table(job, ROUTE)
+        table = ScoreTable(job, ROUTE)
         for K, found in self._kernels(job):
             if job.limits.stopped():
                 table.status = "time_limit"
@@ -132,7 +132,7 @@ class LabelSearch(TunedSearch):
                 break
         return table
 
-    def _wide(self, job: Job) -> list[Table]:
+    def _wide(self, job: Job) -> list[ScoreTable]:
         tables = super()._wide(job)
         _choose(tables)
         return tables
@@ -174,14 +174,14 @@ class LabelSearch(TunedSearch):
         return [*lines, ("as good", told)]
 
 
-def _choose(tables: list[Table]) -> None:
+def _choose(tables: list[ScoreTable]) -> None:
     """Mark the best candidate; of equals, which few labels leave many, one of the first round."""
     best = [np.nanmax(table.scores().mean(axis=1), initial=-np.inf) for table in tables]
     table = tables[int(np.argmax(best))]
     table.chosen = _central(table)
 
 
-def _central(table: Table) -> int | None:
+def _central(table: ScoreTable) -> int | None:
     """Return the best candidate; of equals the one whose values of each parameter do best with all
     values of the others."""
     means = table.scores().mean(axis=1)

@@ -16,7 +16,7 @@ from mercer.select.job import Fold
 from mercer.select.routes import Candidate, Group, Outcome, unfitted
 
 
-class Machine(NamedTuple):
+class PathMachine(NamedTuple):
     """A candidate as a machine with all its parameters set, not fitted."""
 
     number: int
@@ -25,7 +25,7 @@ class Machine(NamedTuple):
 
 def usable_machines(
     group: Group, plain: Callable[[Any], bool]
-) -> tuple[list[Machine], list[Candidate]]:
+) -> tuple[list[PathMachine], list[Candidate]]:
     """Return the candidates as machines, and those that fits of their own must serve."""
     machines, apart = [], []
     finite, known = _is_finite(group.y), set[frozenset[str]]()
@@ -41,7 +41,7 @@ def usable_machines(
         except Exception:  # the fit will fail in the same way, and that is recorded
             usable = False
         if usable:
-            machines.append(Machine(candidate.number, machine))
+            machines.append(PathMachine(candidate.number, machine))
         else:
             apart.append(candidate)
     return machines, apart
@@ -60,17 +60,17 @@ def _is_finite(y: Any) -> bool:
     return y is not None and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
 
 
-def paths_along(machines: list[Machine], along: tuple[str, ...]) -> list[list[Machine]]:
+def paths_along(machines: list[PathMachine], along: tuple[str, ...]) -> list[list[PathMachine]]:
     """Return lists of machines that differ in these parameters alone."""
 
-    def others(machine: Machine) -> str:
+    def others(machine: PathMachine) -> str:
         params = machine.machine.get_params(deep=False)
         return repr({k: v for k, v in params.items() if k not in (*along, "kernel")})
 
     return [list(same) for _, same in groupby(sorted(machines, key=others), key=others)]
 
 
-def failed_path(path: list[Machine], fold: Fold, error: Exception) -> Iterator[Outcome]:
+def failed_path(path: list[PathMachine], fold: Fold, error: Exception) -> Iterator[Outcome]:
     for machine in path:
         yield Outcome(machine.number, fold.number, None, error=error)
 

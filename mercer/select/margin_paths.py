@@ -24,7 +24,7 @@ from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.select.job import Fold
 from mercer.select.machine_paths import (
-    Machine,
+    PathMachine,
     failed_path,
     paths_along,
     spread,
@@ -32,9 +32,9 @@ from mercer.select.machine_paths import (
     warn_of,
 )
 from mercer.select.progress import in_threads
-from mercer.select.routes import Answers, Group, Outcome, fits_from_gram, unfitted
+from mercer.select.routes import FoldAnswers, Group, Outcome, fits_from_gram, unfitted
 from mercer.solvers import DenseMatrix, SmoState, follow
-from mercer.solvers.pair_paths import Pair, follow_pairs
+from mercer.solvers.pair_paths import ClassPair, follow_pairs
 
 
 def margin_paths(group: Group, threads: int | None = None) -> Iterator[Outcome]:
@@ -53,7 +53,7 @@ def _is_soft(machine: Any) -> bool:
     return not getattr(machine, "probability", False) and bool(np.isfinite(machine.C))
 
 
-def _softness(machine: Machine) -> float:
+def _softness(machine: PathMachine) -> float:
     lam = getattr(machine.machine, "lam", None)
     return machine.machine.C if lam is None else 1.0 / lam
 
@@ -61,7 +61,7 @@ def _softness(machine: Machine) -> float:
 class Task(NamedTuple):
     """Machines that differ in C alone, in the order of C, on one fold."""
 
-    path: list[Machine]
+    path: list[PathMachine]
     fold: Fold
     fit_params: dict[str, Any]
 
@@ -79,7 +79,7 @@ class _MarginPaths:
         self.running: list[Limits] = []
         self.stopped = False
 
-    def run(self, machines: list[Machine], threads: int) -> Iterator[Outcome]:
+    def run(self, machines: list[PathMachine], threads: int) -> Iterator[Outcome]:
         paths = [sorted(path, key=_softness) for path in paths_along(machines, ("C", "lam"))]
         folds = list(zip(self.group.folds, self.group.fit_params, strict=True))
         tasks = deque(Task(path, *fold) for path in paths for fold in folds)
@@ -100,7 +100,7 @@ class _MarginPaths:
             except IndexError:  # another thread was quicker
                 return
             # folds may differ in their classes, which a machine keeps: each fold has its own
-            path = [Machine(m.number, unfitted(m.machine)) for m in task.path]
+            path = [PathMachine(m.number, unfitted(m.machine)) for m in task.path]
             yield from self._follow(matrix, task._replace(path=path))
 
     def _follow(self, matrix: DenseMatrix, task: Task) -> Iterator[Outcome]:
@@ -135,7 +135,7 @@ class _MarginPaths:
     ) -> list[int]:
         """Fit pairs of classes in compiled loops; return the problems that these do not solve."""
         first, every = task.path[0].machine, list(range(len(targets)))
-        pairs = [Pair(rows, z) for z, rows in targets if rows is not None]
+        pairs = [ClassPair(rows, z) for z, rows in targets if rows is not None]
         if len(pairs) < len(targets) or first.max_iter >= 0:
             return every
         start = time.perf_counter()
@@ -224,7 +224,7 @@ def _margin_problem(
 class _Fit:
     """One machine in the making: its decision values, a column for each problem."""
 
-    def __init__(self, machine: Machine, values: np.ndarray):
+    def __init__(self, machine: PathMachine, values: np.ndarray):
         self.number, self.machine = machine
         self.values, self.seconds, self.status = values, 0.0, Status.OPTIMAL
 
@@ -236,5 +236,5 @@ class _Fit:
         if not self.status.ok:
             warn_of(self.machine, self.status)
         values = self.values[:, 0] if isinstance(self.machine, SVR) else self.values
-        answers, ended = Answers(self.machine, values), self.status is Status.INTERRUPTED
+        answers, ended = FoldAnswers(self.machine, values), self.status is Status.INTERRUPTED
         return Outcome(self.number, fold.number, answers, self.seconds, None, ended)

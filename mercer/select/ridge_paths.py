@@ -15,7 +15,7 @@ from mercer._estimator import check_weights
 from mercer.result import Status
 from mercer.select.job import Fold
 from mercer.select.machine_paths import (
-    Machine,
+    PathMachine,
     failed_path,
     paths_along,
     spread,
@@ -23,7 +23,7 @@ from mercer.select.machine_paths import (
     warn_of,
 )
 from mercer.select.progress import in_threads
-from mercer.select.routes import Answers, Group, Outcome, fits_from_gram, unfitted
+from mercer.select.routes import FoldAnswers, Group, Outcome, fits_from_gram, unfitted
 from mercer.solvers.ridge_path import PartialFactor, RidgePath, partial_factor, ridge_path
 
 FOLD_EACH = 3000
@@ -53,7 +53,7 @@ def _has_positive_lam(machine: Any) -> bool:
 
 def _ridge_folds(
     group: Group,
-    path: list[Machine],
+    path: list[PathMachine],
     part: PartialFactor,
     folds: list[tuple[Fold, dict[str, Any]]],
 ) -> Iterator[Outcome]:
@@ -64,7 +64,11 @@ def _ridge_folds(
 
 
 def _ridge_fold(
-    group: Group, path: list[Machine], part: PartialFactor, fold: Fold, fit_params: dict[str, Any]
+    group: Group,
+    path: list[PathMachine],
+    part: PartialFactor,
+    fold: Fold,
+    fit_params: dict[str, Any],
 ) -> Iterator[Outcome]:
     start = time.perf_counter()
     first = unfitted(path[0].machine)
@@ -79,7 +83,7 @@ def _ridge_fold(
             warn_of(machine, Status.ILL_CONDITIONED)
         values = solved.values[:, 0, place] if flat else solved.values[:, :, place]
         # answers differ in λ, which they do not need: one machine with classes serves all
-        yield Outcome(number, fold.number, Answers(first, values), seconds)
+        yield Outcome(number, fold.number, FoldAnswers(first, values), seconds)
 
 
 def _solved(

@@ -31,7 +31,7 @@ from mercer._sklearn import _check_method_params, _num_samples
 from mercer.cv_results import Trials
 from mercer.select.choices import around, on_more_rows, promising, smoothest
 from mercer.select.engine import evaluate
-from mercer.select.job import Fold, Job, Table, as_folds
+from mercer.select.job import Fold, Job, ScoreTable, as_folds
 from mercer.select.shared import check_folds
 
 FACTOR = 3  # of rows from round to round of halving; one candidate in three goes on
@@ -43,7 +43,7 @@ SHARED = "200MB"  # for a Gram matrix that few splits share: a larger one costs 
 
 
 # ---------------------------------------------------------------- halving
-def halving(job: Job, seed: int = 0) -> list[Table]:
+def halving(job: Job, seed: int = 0) -> list[ScoreTable]:
     """Return the tables of all rounds; the last is on all rows.
 
     The folds of a round are those of the whole, cut to its rows.
@@ -84,7 +84,7 @@ def _places(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.searchsorted(rows, numbers[np.isin(numbers, rows)])
 
 
-def _better_third(table: Table) -> list[dict[str, Any]]:
+def _better_third(table: ScoreTable) -> list[dict[str, Any]]:
     means = table.scores().mean(axis=1)
     order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
     kept = np.sort(order[: max(1, -(-len(means) // FACTOR))])
@@ -166,7 +166,7 @@ class StagedRun:
         cv: Any,
         split_params: dict[str, Any],
         seed: int,
-        wide: Callable[[Job], list[Table]],
+        wide: Callable[[Job], list[ScoreTable]],
     ):
         if not (cv is None or isinstance(cv, int) or hasattr(cv, "split")):
             raise ValueError("strategy='staged' needs cv to be a number of folds or a splitter")
@@ -176,7 +176,7 @@ class StagedRun:
         self.rows = np.arange(self.n)
         self.limit = job.limits.seconds_left()
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ScoreTable]:
         """Return the tables of all rounds, each with its choice."""
         tables = latest = self._first()
         _choose(latest)
@@ -193,7 +193,7 @@ class StagedRun:
             latest, self.rows = [table], rows
         return tables
 
-    def _first(self) -> list[Table]:
+    def _first(self) -> list[ScoreTable]:
         """Search widely; what is too slow for a sample gets a third of it, and some more time."""
         self.rows = self._sample(self.plan.first_rows)
         tables = self.wide(self._wide_job(self.job))
@@ -253,13 +253,13 @@ def _smallest_class(y: Any) -> int:
     return int(np.unique(y, return_counts=True)[1].min())
 
 
-def _trials(tables: list[Table]) -> Trials:
+def _trials(tables: list[ScoreTable]) -> Trials:
     """Return the candidates of tables with the same folds."""
     params = [params for table in tables for params in table.job.candidates]
     return Trials.scored(params, np.concatenate([table.scores() for table in tables]))
 
 
-def _chosen(tables: list[Table]) -> int:
+def _chosen(tables: list[ScoreTable]) -> int:
     """Return the candidate that was taken, counted through the tables."""
     before = 0
     for table in tables:
@@ -269,7 +269,7 @@ def _chosen(tables: list[Table]) -> int:
     return 0
 
 
-def _choose(tables: list[Table], expected: np.ndarray | None = None) -> None:
+def _choose(tables: list[ScoreTable], expected: np.ndarray | None = None) -> None:
     """Mark the candidate to take."""
     place = smoothest(_trials(tables), expected)
     for table in tables:
@@ -279,6 +279,6 @@ def _choose(tables: list[Table], expected: np.ndarray | None = None) -> None:
         place -= len(table.job.candidates)
 
 
-def _rows_learned(table: Table) -> int:
+def _rows_learned(table: ScoreTable) -> int:
     """Return how many rows the fits of a table learned from, on average."""
     return int(np.mean([len(fold.train) for fold in table.job.folds]))

@@ -3,8 +3,8 @@
 A *group* is one bound kernel, its Gram matrix on all rows, the folds on which the kernel is this
 one, and candidates. A *route* fits every candidate of a group on every fold of it in the way that
 suits the estimator, and yields *outcomes*; `mercer.select.paths` has the special routes and says
-which is taken. Rows go by their numbers: `Answers` tell what a candidate says of the rows of its
-fold, and `mercer.select.scoring` shows them to scorers.
+which is taken. Rows go by their numbers: `FoldAnswers` tell what a candidate says of the rows of
+its fold, and `mercer.select.scoring` shows them to scorers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class FoldAnswers:
     """What one candidate, fitted to one fold, says of rows that are known by their numbers."""
 
     estimator: Any  # fitted to row numbers; or, with values, not fitted but for its classes
@@ -91,7 +91,7 @@ class Outcome(NamedTuple):
 
     candidate: int
     fold: int
-    answers: Answers | None
+    answers: FoldAnswers | None
     fit_time: float = 0.0
     error: Exception | None = None
     interrupted: bool = False  # a solver that hears Ctrl-C returns its best: no exact score
@@ -125,7 +125,7 @@ def failures(candidates: list[Candidate], folds: list[Fold], error: Exception) -
     return [Outcome(c.number, fold.number, None, error=error) for c in candidates for fold in folds]
 
 
-class Tabulated(Kernel):
+class TabulatedKernel(Kernel):
     """A kernel on row numbers: k(i, j) = K[i, j] of a table that is known.
 
     The kernel that its values are of knows their definiteness.
@@ -137,7 +137,7 @@ class Tabulated(Kernel):
         self.table = table
         self.kernel = kernel
 
-    def __sklearn_clone__(self) -> Tabulated:
+    def __sklearn_clone__(self) -> TabulatedKernel:
         return self  # a value, and its table is large
 
     @property
@@ -176,7 +176,7 @@ def follows_from_gram(estimator: Any) -> bool:
 
 def fits_from_gram(group: Group) -> Iterator[Outcome]:
     """Fit each candidate on each fold to row numbers, with the Gram matrix as the kernel."""
-    kernel = Tabulated(group.K, group.kernel)
+    kernel = TabulatedKernel(group.K, group.kernel)
     for candidate in group.candidates:
         try:
             # a parameter may be an estimator that a fit changes: each candidate has its own
@@ -201,7 +201,7 @@ def _fitted(
     except Exception as failure:
         error = failure
     seconds, interrupted = time.perf_counter() - start, _was_interrupted(model)
-    return Outcome(candidate.number, fold.number, Answers(model), seconds, error, interrupted)
+    return Outcome(candidate.number, fold.number, FoldAnswers(model), seconds, error, interrupted)
 
 
 def _was_interrupted(model: Any) -> bool:

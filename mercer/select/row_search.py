@@ -16,7 +16,7 @@ from mercer._words import count, setting
 from mercer.machines import KernelRidge, KernelRidgeClassifier
 from mercer.rows import Rows
 from mercer.rows import open as open_rows
-from mercer.select.grids import SUBSAMPLE, Axis, axes, candidates
+from mercer.select.grids import SUBSAMPLE, GridAxis, axes, candidates
 from mercer.select.search import KernelSearchCV
 from mercer.solvers.ridge_folds import FoldErrors
 
@@ -36,11 +36,11 @@ class RowSearch(KernelSearchCV):
         """Cross-validate each kernel in a pass, fit the best to all rows, and write the report."""
         start, limits = time.monotonic(), Limits.of(time_limit=self.time_limit)
         rows = X if y is None else X.with_target(np.asarray(y))
-        run = _Run(self.estimator, rows, params.get("sample_weight"), self.random_state)
-        first = [Axis(name, tuple(values)) for name, values in self.param_grid.items()]
+        run = _RowRun(self.estimator, rows, params.get("sample_weight"), self.random_state)
+        first = [GridAxis(name, tuple(values)) for name, values in self.param_grid.items()]
         self.status_ = run.all_of(candidates(first), limits)
         if self.status_ == "complete":
-            finer = [Axis(axis.name, axis.around(run.best[axis.name])) for axis in first]
+            finer = [GridAxis(axis.name, axis.around(run.best[axis.name])) for axis in first]
             self.status_ = run.all_of(candidates(finer), limits)
         self.route_, self.n_splits_, self.multimetric_ = ROUTE, FOLDS, False
         self.best_estimator_ = run.model(**run.best).fit(rows, **params)
@@ -48,10 +48,10 @@ class RowSearch(KernelSearchCV):
         self.report_ = self._report(run, time.monotonic() - start)
         return self
 
-    def _keep(self, run: _Run) -> None:
+    def _keep(self, run: _RowRun) -> None:
         """Keep the results in scikit-learn's form; the last round is that of the best kernel."""
         best = self.best_estimator_
-        tried = [*run.tried, Trial(run.best, FoldErrors(best.lams_, best.cv_error_))]
+        tried = [*run.tried, RowTrial(run.best, FoldErrors(best.lams_, best.cv_error_))]
         sizes = [run.some.n] * len(run.tried) + [best.n_fit_]
         params = [{**t.values, "lam": float(lam)} for t in tried for lam in t.errors.lams]
         counts = [len(t.errors.lams) for t in tried]
@@ -73,7 +73,7 @@ class RowSearch(KernelSearchCV):
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
-    def _report(self, run: _Run, seconds: float) -> str:
+    def _report(self, run: _RowRun, seconds: float) -> str:
         lines = [
             ("kernels", f"{len(run.tried)}, on {count(run.some.n, 'row')}: {self.route_}"),
             ("lam", f"{len(self.best_estimator_.lams_)}, on {count(run.rows.n, 'row')}"),
@@ -87,20 +87,20 @@ class RowSearch(KernelSearchCV):
         return getattr(self, "report_", None) or repr(self)
 
 
-class Trial(NamedTuple):
+class RowTrial(NamedTuple):
     """A kernel's values, and the errors of all λ with it."""
 
     values: dict[str, Any]
     errors: FoldErrors
 
 
-class _Run:
+class _RowRun:
     """Kernels that are tried on some of the rows."""
 
     def __init__(self, estimator: Any, rows: Rows, weight: Any, seed: int):
         self.estimator, self.rows, self.seed = estimator, rows, seed
         self.some, self.weight = rows, weight
-        self.tried: list[Trial] = []
+        self.tried: list[RowTrial] = []
         if rows.n > CHOOSING_ROWS:
             random = np.random.default_rng(seed)
             drawn = random.choice(rows.n, CHOOSING_ROWS, replace=False, shuffle=False)
@@ -120,7 +120,7 @@ class _Run:
             if self.tried and limits.stopped() is not None:
                 return "time_limit"
             model = self.model(**point, checkpoint=None)
-            self.tried.append(Trial(point, model.cross_validated(self.some, self.weight)))
+            self.tried.append(RowTrial(point, model.cross_validated(self.some, self.weight)))
         return "complete"
 
     def model(self, **params: Any) -> Any:

@@ -29,7 +29,7 @@ from mercer.select.engine import evaluate
 from mercer.select.job import (
     Job,
     Result,
-    Table,
+    ScoreTable,
     as_folds,
     check_names,
     conclude,
@@ -204,7 +204,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         tags.target_tags = deepcopy(get_tags(self.estimator).target_tags)
         return tags
 
-    def _tables(self, job: Job, split_params: dict[str, Any]) -> list[Table]:
+    def _tables(self, job: Job, split_params: dict[str, Any]) -> list[ScoreTable]:
         """Return the results of one round of evaluation after the other."""
         seed, plan = self.random_state, staged_plan(self.strategy)
         if plan is None:
@@ -215,7 +215,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         self.n_splits_ = len(tables[_deciding(tables)].job.folds)
         return tables
 
-    def _wide(self, job: Job) -> list[Table]:
+    def _wide(self, job: Job) -> list[ScoreTable]:
         """Return the results of the whole grid."""
         return [evaluate(job)]
 
@@ -252,7 +252,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         check_folds(job)
         return job
 
-    def _store(self, tables: list[Table], scorers: Any, metric: Any) -> None:
+    def _store(self, tables: list[ScoreTable], scorers: Any, metric: Any) -> None:
         """Keep the results in scikit-learn's form."""
         last = tables[-1]
         self.route_, self.status_ = last.route, last.status
@@ -275,7 +275,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         self.cv_results_ = results
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
 
-    def _choose(self, results: dict[str, Any], metric: Any, tables: list[Table]) -> None:
+    def _choose(self, results: dict[str, Any], metric: Any, tables: list[ScoreTable]) -> None:
         """Keep the candidate that the search takes."""
         if callable(self.refit):
             self.best_index_ = self._select_best_index(self.refit, metric, results)
@@ -296,7 +296,7 @@ class KernelSearchCV(Reporting, BaseSearchCV):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
 
-def _best_row(tables: list[Table], ranks: np.ndarray) -> int:
+def _best_row(tables: list[ScoreTable], ranks: np.ndarray) -> int:
     """Return the row that the last round with a choice has chosen, or that of the best score."""
     chosen = [(number, table.chosen) for number, table in enumerate(tables)]
     for number, candidate in reversed(chosen):
@@ -306,25 +306,25 @@ def _best_row(tables: list[Table], ranks: np.ndarray) -> int:
     return first + int(ranks[first:].argmin())
 
 
-def _deciding(tables: list[Table]) -> int:
+def _deciding(tables: list[ScoreTable]) -> int:
     """Return the first round on the most rows: others are not to be compared."""
     most = max((table.n_rows for table in tables if table.complete), default=0)
     return next((i for i, table in enumerate(tables) if table.n_rows == most), 0)
 
 
-def _place(tables: list[Table], number: int) -> int:
+def _place(tables: list[ScoreTable], number: int) -> int:
     """Return the first row of a round in ``cv_results_``."""
     return sum(len(table.job.candidates) for table in tables[:number])
 
 
-def _rounds(tables: list[Table]) -> dict[str, list[int]]:
+def _rounds(tables: list[ScoreTable]) -> dict[str, list[int]]:
     """Return the columns that tell several rounds apart."""
     sizes = [(i, t.n_rows) for i, t in enumerate(tables) for _ in t.job.candidates]
     return {"iter": [i for i, _ in sizes], "n_resources": [n for _, n in sizes]}
 
 
 # ---------------------------------------------------------------- rounds with different folds
-def _padded(table: Table, n_folds: int) -> list[Result]:
+def _padded(table: ScoreTable, n_folds: int) -> list[Result]:
     """Return all results; for folds that the round has not one with the scores of its first."""
     rows, own = table.rows(), len(table.job.folds)
     padded: list[Result] = []
@@ -335,7 +335,7 @@ def _padded(table: Table, n_folds: int) -> list[Result]:
     return padded
 
 
-def _without_padding(results: dict[str, Any], tables: list[Table], n_folds: int) -> None:
+def _without_padding(results: dict[str, Any], tables: list[ScoreTable], n_folds: int) -> None:
     """Set what stands for folds that a round has not to NaN, and mend means and ranks."""
     counts = np.array([len(table.job.folds) for table in tables for _ in table.job.candidates])
     if (counts == n_folds).all():

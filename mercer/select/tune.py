@@ -15,7 +15,7 @@ from mercer._sklearn import _num_samples, _safe_split
 from mercer._words import count
 from mercer.machines import SVC, SVR, KernelRidge
 from mercer.rows import Rows
-from mercer.select.grids import KNOWN, Axis, axes
+from mercer.select.grids import KNOWN, GridAxis, axes
 from mercer.select.labels import LabelSearch, deciding_score, has_graph, label_axes
 from mercer.select.rounds import Staged, sample_rows, staged_plan
 from mercer.select.row_search import goes_in_passes, refuse_for_passes, tune_rows
@@ -185,7 +185,7 @@ def _rows_of_grid(
     return *_safe_split(estimator, X, y, rows), None
 
 
-def _axes(estimator: Any, X: Any, y: Any, seed: int | None) -> list[Axis]:
+def _axes(estimator: Any, X: Any, y: Any, seed: int | None) -> list[GridAxis]:
     last, prefix, rows = estimator, "", X
     if isinstance(estimator, Pipeline):
         prefix, last = f"{estimator.steps[-1][0]}__", estimator.steps[-1][1]

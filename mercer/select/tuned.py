@@ -12,8 +12,8 @@ import numpy as np
 from mercer._display import text_table
 from mercer._words import setting
 from mercer.select.engine import evaluate
-from mercer.select.grids import Axis, candidates
-from mercer.select.job import Job, Table
+from mercer.select.grids import GridAxis, candidates
+from mercer.select.job import Job, ScoreTable
 from mercer.select.rounds import staged_plan
 from mercer.select.search import KernelSearchCV
 
@@ -29,19 +29,19 @@ class TunedSearch(KernelSearchCV):
         return self
 
     @property
-    def _axes(self) -> list[Axis]:
-        return [Axis(name, tuple(values)) for name, values in self.param_grid.items()]
+    def _axes(self) -> list[GridAxis]:
+        return [GridAxis(name, tuple(values)) for name, values in self.param_grid.items()]
 
-    def _evaluate(self, job: Job) -> Table:
+    def _evaluate(self, job: Job) -> ScoreTable:
         return evaluate(job)
 
-    def _wide(self, job: Job) -> list[Table]:
+    def _wide(self, job: Job) -> list[ScoreTable]:
         first = self._evaluate(job)
         means = first.scores().mean(axis=1)
         if first.status != "complete" or np.isnan(means).all():
             return [first]
         best = job.candidates[int(np.nanargmax(means))]
-        finer = [Axis(axis.name, axis.around(best[axis.name])) for axis in self._axes]
+        finer = [GridAxis(axis.name, axis.around(best[axis.name])) for axis in self._axes]
         new = [point for point in candidates(finer) if point not in job.candidates]
         return [first, self._evaluate(replace(job, candidates=new))] if new else [first]
 
@@ -70,7 +70,7 @@ class TunedSearch(KernelSearchCV):
         return getattr(self, "report_", None) or repr(self)
 
 
-def _span(axis: Axis) -> str:
+def _span(axis: GridAxis) -> str:
     values = axis.values
     if len(values) > 1 and all(isinstance(value, Real) for value in values):
         return f"{len(values)} values, {setting(min(values), 4)} … {setting(max(values), 4)}"

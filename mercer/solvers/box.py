@@ -58,7 +58,7 @@ def solve_box(
         Points of a working set, and free points up to which their system is factored.
     """
     limits = limits or Limits()
-    run = _Run(K, problem, working, direct)
+    run = _BoxRun(K, problem, working, direct)
     status = None
     while status is None:
         try:
@@ -102,7 +102,7 @@ def solve_without_offset(
     return MarginSolution(beta, status, proof, 0.0, {"steps": steps}, state, norm2)
 
 
-class _Run:
+class _BoxRun:
     def __init__(self, K: Gram, problem: MarginProblem, working: int, direct: int):
         self.K, self.p, self.working, self.direct = K, problem, working, direct
         self.n = K.shape[0]

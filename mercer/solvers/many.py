@@ -30,14 +30,14 @@ LAZY_ALONE = 0.15  # of a problem without others, whose rows all threads can com
 Part = tuple[np.ndarray, MarginProblem]
 
 
-class Source(NamedTuple):
+class KernelSource(NamedTuple):
     """Where compiled loops find rows of a Gram matrix: one of the two is empty."""
 
     matrix: np.ndarray
     rows: Differences
 
     @classmethod
-    def of(cls, K: Gram) -> Source | None:
+    def of(cls, K: Gram) -> KernelSource | None:
         """Return it, or None if K has neither."""
         if type(K) is BlockedGram and K.symmetric:
             rows = differences(K.kernel, K.X, K.Y, K.dtype)
@@ -67,7 +67,7 @@ def solve_many(
     """
     nothing: list[MarginSolution | SmoState | None] = [None] * len(parts)
     most = max(len(index) for index, _ in parts)
-    source, workers = Source.of(K), n_threads()
+    source, workers = KernelSource.of(K), n_threads()
     if source is None or not _is_plain(parts, limits) or most > DENSE_UP_TO:
         return nothing
     if source.is_matrix and len(parts) == 1 and most > SIDE_BY_SIDE:
@@ -96,7 +96,7 @@ class _Many:
     """All problems, one after the other in arrays."""
 
     def __init__(
-        self, K: Gram, source: Source, parts: Sequence[Part], tol: float, about: Sequence[str]
+        self, K: Gram, source: KernelSource, parts: Sequence[Part], tol: float, about: Sequence[str]
     ):
         self.K, self.source, self.parts = K, source, parts
         self.tol, self.about = tol, about
@@ -154,7 +154,9 @@ class _Many:
         if self.K.dtype == np.float64 and self.source.is_matrix:
             self.checked = np.diff(self.offsets)
             return
-        exact = None if self.source.is_matrix or self.is_alone else Source.of(self.K.in_double())
+        exact = (
+            None if self.source.is_matrix or self.is_alone else KernelSource.of(self.K.in_double())
+        )
         if exact is None:
             self._prove_one_by_one()
             return

@@ -32,7 +32,7 @@ COARSE = 0.05  # tolerance of a small problem that tells the price of a large on
 
 
 @dataclass
-class _Point:
+class _NuPoint:
     """The solution at a price, in the unit of the ν-problem: β and e = y − Kβ."""
 
     price: float
@@ -105,9 +105,9 @@ class _Search:
 
     def __init__(self, engine: Engine, problem: NuProblem, tol: float):
         self.engine, self.problem, self.tol, self.target = engine, problem, tol, tol
-        self.below: _Point | None = None  # ‖β‖₁ < size
-        self.above: _Point | None = None
-        self.last: _Point | None = None
+        self.below: _NuPoint | None = None  # ‖β‖₁ < size
+        self.above: _NuPoint | None = None
+        self.last: _NuPoint | None = None
         self.steps, self.tries = 0, 0
         self.stopped: Status | None = None
         self.scale, self.step = 0.0, STEP  # of prices
@@ -120,7 +120,7 @@ class _Search:
         ends = self.below.price, self.above.price
         return abs(ends[1] - ends[0]) <= SAME_PRICE * max(ends)
 
-    def begin_again(self, best: _Point) -> None:
+    def begin_again(self, best: _NuPoint) -> None:
         """Look for both sides anew, near the best, whose residuals are exact."""
         self.last, self.below, self.above, self.step = best, None, None, NEARBY
 
@@ -141,13 +141,13 @@ class _Search:
             self.stopped = state.status
         beta = _unscaled(state.beta, engine.problem, problem, unit)
         e = state.e if problem.tube else (state.e - engine.problem.z) * unit
-        self.last = point = _Point(price, beta, e)
+        self.last = point = _NuPoint(price, beta, e)
         if point.size < problem.size:
             self.below = point
         else:
             self.above = point
 
-    def mixture(self) -> _Point:
+    def mixture(self) -> _NuPoint:
         """Return the mixture of both sides that has the size that is asked for."""
         below, above, size = self.below, self.above, self.problem.size
         if above is None:
@@ -155,24 +155,24 @@ class _Search:
                 return below  # type: ignore[return-value]
             above = self._filled()
         if below is None:
-            below = _Point(above.price, 0.0 * above.beta, self.problem.y)
+            below = _NuPoint(above.price, 0.0 * above.beta, self.problem.y)
         t = (size - below.size) / max(above.size - below.size, 1e-300)
         beta = below.beta + t * (above.beta - below.beta)
-        return _Point(above.price, beta, below.e + t * (above.e - below.e))
+        return _NuPoint(above.price, beta, below.e + t * (above.e - below.e))
 
-    def _filled(self) -> _Point:
+    def _filled(self) -> _NuPoint:
         """Return coefficients of both classes at the same share of their bounds."""
         p = self.problem
         half = 0.5 * p.largest
         beta = p.hi * (half / p.hi.sum()) + p.lo * (half / -p.lo.sum())
-        return _Point(np.inf, beta, p.y - self.engine.product(beta))
+        return _NuPoint(np.inf, beta, p.y - self.engine.product(beta))
 
-    def is_small(self, best: _Point) -> bool:
+    def is_small(self, best: _NuPoint) -> bool:
         """Tell whether the gap and the violation, by the solver's own residuals, are small."""
         found = self.problem.judge(best.beta, best.e)
         return found.relative_gap <= 0.95 * self.tol and found.pair <= self.tol
 
-    def prove(self, best: _Point, about: str) -> tuple[Certificate, float]:
+    def prove(self, best: _NuPoint, about: str) -> tuple[Certificate, float]:
         """Set the residuals to exact ones; return the proof, and how far they were off."""
         problem, engine = self.problem, self.engine
         _, price, _ = problem.prices(best.beta, best.e)
@@ -218,7 +218,7 @@ class _Search:
         self.scale = price if price > 0 else max(typical, 1e-300)
         return self.scale
 
-    def next_price(self, best: _Point, price: float) -> float:
+    def next_price(self, best: _NuPoint, price: float) -> float:
         """Return the price that the mixture tells, if it lies between; else one that does."""
         below, above = self.below, self.above
         _, told, _ = self.problem.prices(best.beta, best.e)
@@ -251,11 +251,13 @@ class _Search:
         proof = replace(self.prove(self.mixture(), told)[0], value=np.nan)
         return self._machine(point, proof, Status.NO_MARGIN)
 
-    def solution(self, best: _Point, proof: Certificate, stopped: Status | None) -> MarginSolution:
+    def solution(
+        self, best: _NuPoint, proof: Certificate, stopped: Status | None
+    ) -> MarginSolution:
         status = Status.OPTIMAL if proof.ok else stopped or Status.STALLED
         return self._machine(best, proof, status)
 
-    def _machine(self, best: _Point, proof: Certificate, status: Status) -> MarginSolution:
+    def _machine(self, best: _NuPoint, proof: Certificate, status: Status) -> MarginSolution:
         b, price, _ = self.problem.prices(best.beta, best.e)
         price = price if price > 0 or self.problem.tube else best.price
         unit = self.problem.unit(price)

@@ -17,7 +17,7 @@ SQUARES_TOGETHER = 2**22  # kernel values of what is solved between two looks at
 MOST_POINTS = 2000  # of a pair; a larger one fills the time between looks by itself
 
 
-class Pair(NamedTuple):
+class ClassPair(NamedTuple):
     """The points of two classes, increasing, and their labels ±1."""
 
     rows: np.ndarray
@@ -33,7 +33,7 @@ class PairValues(NamedTuple):
 
 def follow_pairs(
     K: np.ndarray,
-    pairs: list[Pair],
+    pairs: list[ClassPair],
     bounds: np.ndarray,
     asked: np.ndarray,
     *,

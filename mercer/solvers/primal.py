@@ -83,7 +83,7 @@ def solve_primal(
     limits = limits or Limits()
     require_finite(float(K.diagonal().sum()))
     guide = guide or guide_of(K, risk.n_outputs, limits.memory)
-    run = _Run(K, risk, lam, fit_intercept, guide, start, exact_up_to)
+    run = _PrimalRun(K, risk, lam, fit_intercept, guide, start, exact_up_to)
     target = tol
     for _ in range(ROUNDS):
         status = run.solve(target, limits)
@@ -120,7 +120,7 @@ def _lowest(slope: Callable[[float], float]) -> float:
 
 
 @dataclass
-class _Point:
+class _PrimalPoint:
     """Coefficients, offset, F = Kα and the objective."""
 
     alpha: np.ndarray
@@ -133,7 +133,7 @@ class _Point:
 class _Model:
     """What is known of the objective around a point."""
 
-    at: _Point
+    at: _PrimalPoint
     curve: FreeOffset | FixedOffset
     slopes: np.ndarray
     rho: np.ndarray
@@ -141,7 +141,7 @@ class _Model:
     gap: float  # estimated, relative to the objective
 
 
-class _Run:
+class _PrimalRun:
     def __init__(
         self,
         K: Gram,
@@ -161,11 +161,11 @@ class _Run:
             alpha, b = (np.array(part, dtype=np.float64) for part in start)
         self.at = self._point(alpha, b, K @ alpha if alpha.any() else np.zeros_like(alpha))
 
-    def _point(self, alpha: np.ndarray, b: np.ndarray, F: np.ndarray) -> _Point:
+    def _point(self, alpha: np.ndarray, b: np.ndarray, F: np.ndarray) -> _PrimalPoint:
         if self.free:
             b = self.risk.offset(F, b)
         value = self.risk.value(F + b) + self.lam * float((alpha * F).sum())
-        return _Point(alpha, b, F, value)
+        return _PrimalPoint(alpha, b, F, value)
 
     # ------------------------------------------------------------ the loop
     def solve(self, tol: float, limits: Limits) -> Status:
@@ -208,7 +208,7 @@ class _Run:
         gap = float((rho * K_rho).sum()) / (4.0 * lam)
         return _Model(at, curve, slopes, rho, K_rho, gap / max(abs(at.value), TINY))
 
-    def _moved(self, model: _Model, limits: Limits) -> _Point:
+    def _moved(self, model: _Model, limits: Limits) -> _PrimalPoint:
         """Return the point after a Newton step to the lowest point of its ray."""
         at, twice = model.at, 2.0 * self.lam
         d = self._direction(model, limits)

@@ -49,7 +49,7 @@ def solve_ridge_cg(
     lam = float(ridge.min())
     weight = lam / ridge if lam > 0 else np.ones(len(ridge))
     system = ScaledSystem(lambda V: K @ V, Y, weight, fit_intercept)
-    run = _Run(system, lam, goal=GOAL * tolerance)
+    run = _CgRun(system, lam, goal=GOAL * tolerance)
     interrupted = False
     try:
         run.prepare(K, parse_memory(memory) // 2)
@@ -102,7 +102,7 @@ class _InverseRoot:
         return X + self.U @ ((1.0 / self._shrink - 1.0)[:, None] * (self.U.T @ X))
 
 
-class _Run:
+class _CgRun:
     """x so far, and how much it cost."""
 
     def __init__(self, system: ScaledSystem, lam: float, goal: float):

@@ -14,7 +14,7 @@ from mercer.rows.checkpoint import Passes
 from mercer.solvers.restriction import restriction
 from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
-from mercer.solvers.span import PieceBlock, Problem, Span
+from mercer.solvers.span import PieceBlock, Span, SpanProblem
 
 SHARES = (16, 4)  # one block in so many: the problems that the first guesses come from
 LEAST_BLOCKS = 8  # of such a part: fewer are no sample of the rows
@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 
 def solve_ridge_cg(
     span: Span,
-    problem: Problem,
+    problem: SpanProblem,
     lam: float,
     *,
     fit_intercept: bool = True,

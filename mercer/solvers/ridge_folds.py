@@ -53,7 +53,7 @@ class Centred(NamedTuple):
     level: np.ndarray  # (t,) of the targets
 
 
-class Moments:
+class FoldMoments:
     """Σ w v vᵀ of v = (φ, 1, y), for each fold.
 
     Parameters
@@ -71,7 +71,9 @@ class Moments:
         self.total = sums.sum(axis=0)
 
     @classmethod
-    def of_values(cls, sums: np.ndarray, U: np.ndarray, rank: int, fit_intercept: bool) -> Moments:
+    def of_values(
+        cls, sums: np.ndarray, U: np.ndarray, rank: int, fit_intercept: bool
+    ) -> FoldMoments:
         """Return the moments of φ = U⁻ᵀk from those of the kernel values k."""
         for fold in sums:
             for side in (fold, fold.T):

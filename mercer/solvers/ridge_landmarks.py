@@ -11,7 +11,7 @@ from mercer.solvers._factors import CholeskyForm, EigenForm, norm_of_symmetric
 from mercer.solvers.restriction import restriction
 from mercer.solvers.ridge_folds import FOLDS, FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
-from mercer.solvers.span import Problem, Span
+from mercer.solvers.span import Span, SpanProblem
 
 STEPS = 4  # the first solves, the others refine by what fresh kernel values leave
 GOAL = 0.01  # of the tolerance: how far the refinement goes before the proof
@@ -21,7 +21,7 @@ TOLERANCE = 1e-8
 
 def solve_ridge_landmarks(
     span: Span,
-    problem: Problem,
+    problem: SpanProblem,
     lam: float | np.ndarray | None,
     *,
     fit_intercept: bool = True,
@@ -40,7 +40,7 @@ def solve_ridge_landmarks(
     ----------
     span : Span
         The functions to choose from.
-    problem : Problem
+    problem : SpanProblem
         Rows, targets of t problems, and weights ≥ 0.
     lam : float, array or None
         λ ≥ 0; of several λ > 0 the one with the smallest error over five folds; None makes a grid.
@@ -83,7 +83,7 @@ def solve_ridge_landmarks(
 
 def cross_validated(
     span: Span,
-    problem: Problem,
+    problem: SpanProblem,
     lams: np.ndarray | None,
     *,
     fit_intercept: bool,

@@ -19,7 +19,7 @@ TIMED_ROWS = 1000  # by which a forecast is made
 CG_PASSES = 12  # of all rows, about
 
 
-def forecast(span: Span, rows: Sample, n: int, route: Route) -> float:
+def forecast(span: Span, rows: Sample, n: int, route: RidgeRoute) -> float:
     """Return about how many seconds the passes will take, measured on a few rows.
 
     A pass of n·m kernel values for each, and for normal equations n·m² operations more.
@@ -35,7 +35,7 @@ def forecast(span: Span, rows: Sample, n: int, route: Route) -> float:
     return seconds * n / max(len(some), 1) / n_threads()
 
 
-class Route(NamedTuple):
+class RidgeRoute(NamedTuple):
     """A way to the solution, and what it will take."""
 
     name: str
@@ -63,7 +63,7 @@ def choose_route(
     several: bool,
     in_memory: bool,
     budget: int,
-) -> Route:
+) -> RidgeRoute:
     """Return how to solve a ridge problem; the first of these that holds.
 
     1. "exact": no landmarks are asked for, and the rows are an array in memory, or they and two
@@ -98,16 +98,16 @@ def choose_route(
     if asked == "exact":
         if landmarks is not None and not few:
             raise ValueError(f"route='exact' has no landmarks; got landmarks={landmarks}")
-        return Route("exact", 0, 1, whole)
+        return RidgeRoute("exact", 0, 1, whole)
     if asked == "auto" and (few or (landmarks is None and (in_memory or whole <= budget))):
-        return Route("exact", 0, 1, whole)
+        return RidgeRoute("exact", 0, 1, whole)
     folds = FOLDS if several else 1
     m = min(landmarks or _own_number(n, n_targets, folds, budget), n)
-    normal = Route("normal", m, 2, _bytes_of_normal(m, n_targets, folds))
+    normal = RidgeRoute("normal", m, 2, _bytes_of_normal(m, n_targets, folds))
     fits = normal.nbytes <= budget and (m <= NORMAL_UP_TO or several)
     if asked == "normal" or (asked == "auto" and fits):
         return normal
-    return Route("cg", m, CG_PASSES + (2 if several else 0), _bytes_of_cg(m, n_targets))
+    return RidgeRoute("cg", m, CG_PASSES + (2 if several else 0), _bytes_of_cg(m, n_targets))
 
 
 def _own_number(n: int, n_targets: int, folds: int, budget: int) -> int:

@@ -12,8 +12,8 @@ from scipy.linalg.blas import dsyrk
 from mercer._floats import TINY
 from mercer.result import Certificate, Solution
 from mercer.rows.checkpoint import Passes
-from mercer.solvers.ridge_folds import FoldErrors, Moments, fold_numbers
-from mercer.solvers.span import PieceBlock, Problem, Span
+from mercer.solvers.ridge_folds import FoldErrors, FoldMoments, fold_numbers
+from mercer.solvers.span import PieceBlock, Span, SpanProblem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class RidgeRun:
     def __init__(
         self,
         span: Span,
-        problem: Problem,
+        problem: SpanProblem,
         fit_intercept: bool,
         shift: np.ndarray | None,
         passes: Passes,
@@ -49,7 +49,7 @@ class RidgeRun:
         self.shift = np.zeros(problem.n_targets) if shift is None or not fit_intercept else shift
 
     # ------------------------------------------------------------ passes
-    def gathered(self, folds: int) -> tuple[Moments, float]:
+    def gathered(self, folds: int) -> tuple[FoldMoments, float]:
         """Return the moments of the features and targets, and Σ w k(x, x): one pass."""
         r = self.span.rank
         blocks = self.problem.blocks(self.span.rows_of_block(self.problem, float(r) * r))
@@ -57,8 +57,8 @@ class RidgeRun:
         state = (folds, by_values)
         sums, trace = self.passes.run(self._moments, blocks, state)
         if by_values:
-            return Moments.of_values(sums, self.span.U, r, self.fit_intercept), float(trace)
-        return Moments(sums, r, self.fit_intercept), float(trace)
+            return FoldMoments.of_values(sums, self.span.U, r, self.fit_intercept), float(trace)
+        return FoldMoments(sums, r, self.fit_intercept), float(trace)
 
     def _moments(self, block: PieceBlock, state: tuple[int, bool]) -> tuple[np.ndarray, float]:
         """Return Σ w v vᵀ of each fold, v = (φ, 1, y − shift), and Σ w k(x, x)."""

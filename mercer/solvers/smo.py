@@ -78,7 +78,7 @@ def solve_smo(
     seconds : float
         Compiled loops come back this often to look at the limits, and at what they gain.
     """
-    run = _Run(K, index, problem, start, all_active, seconds)
+    run = _SmoRun(K, index, problem, start, all_active, seconds)
     try:
         run.solve(tol, limits)
     except KeyboardInterrupt:
@@ -97,7 +97,7 @@ class _Active:
     hi: np.ndarray
 
 
-class _Run:
+class _SmoRun:
     """One solve; ``active`` lists the active points in the order of the compact matrix."""
 
     def __init__(

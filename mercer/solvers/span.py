@@ -58,7 +58,7 @@ class PieceBlock(Protocol):
         ...
 
 
-class Problem(Protocol):
+class SpanProblem(Protocol):
     """Rows, targets and weights that are gone through in passes."""
 
     n: int
@@ -143,7 +143,7 @@ class Span:
         """Whether landmarks are so different that φφᵀ can be had from sums of k kᵀ."""
         return bool(self.rank and dtrcon(self.U)[0] > CLEAR)
 
-    def rows_of_block(self, problem: Problem, work_per_row: float) -> int:
+    def rows_of_block(self, problem: SpanProblem, work_per_row: float) -> int:
         """Return how many rows make a block: what is read at once, and worth half a second."""
         most = min(WORK / max(work_per_row, 1.0), ROW_BYTES / problem.row_bytes())
         return max(self.step, int(most))

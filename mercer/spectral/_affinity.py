@@ -16,11 +16,11 @@ from mercer._estimator import FLOATS, BoundKernel, KernelEstimator, ProvedEstima
 from mercer._state import (
     COLUMNS,
     Attribute,
+    FittedRows,
     Integers,
     Lengths,
     Maybe,
-    Rows,
-    Size,
+    SizeOf,
     StateError,
     one_more,
 )
@@ -66,9 +66,9 @@ class AffinityEstimator(ProvedEstimator):
     """An estimator with affinities: of a neighbour graph, of a kernel, or given."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_features_in_": Maybe(Size(COLUMNS)),
+        "n_features_in_": Maybe(SizeOf(COLUMNS)),
         "kernel_": KernelOfGraph(),
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "n_neighbors": NeighborsOfGraph(least=1, below=one_more("rows")),
     }
 

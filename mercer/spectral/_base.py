@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._estimator import FLOATS, TableTransformer, Transformer
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Labels, Rows
+from mercer._state import Attribute, FittedRows, Floats, Labels
 from mercer.result import Certificate, Status
 
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -80,7 +80,7 @@ class Embedding(Transformer):
     """Coordinates that are found for the training points first, and then extended to others."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "embedding_": Floats("rows", "components"),
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer._compiled import compiled, compiled_part
-from mercer.spectral._graph import Graph
+from mercer.spectral._graph import NeighbourGraph
 
 BLOCK_SOURCES = 64  # sources whose paths are found together
 FAR = 1e300  # farther than any path
@@ -16,13 +16,15 @@ FAR = 1e300  # farther than any path
 Use = Callable[[np.ndarray, np.ndarray], None]
 
 
-def geodesics_between(graph: Graph, use: Use) -> None:
+def geodesics_between(graph: NeighbourGraph, use: Use) -> None:
     """Hand the geodesics from all vertices to ``use(sources, distances)``, a block at a time."""
     index = np.arange(graph.n)[:, None]
     _each_block(graph, index, np.zeros((graph.n, 1)), _grouped(graph), use)
 
 
-def geodesics_from(graph: Graph, index: np.ndarray, distance: np.ndarray, use: Use) -> None:
+def geodesics_from(
+    graph: NeighbourGraph, index: np.ndarray, distance: np.ndarray, use: Use
+) -> None:
     """Do the same for new points, each joined to the vertices ``index`` (m, k) by edges."""
     rank = np.empty(graph.n, np.intp)
     rank[_grouped(graph)] = np.arange(graph.n)
@@ -30,14 +32,14 @@ def geodesics_from(graph: Graph, index: np.ndarray, distance: np.ndarray, use: U
     _each_block(graph, index, distance, order, use)
 
 
-def _grouped(graph: Graph) -> np.ndarray:
+def _grouped(graph: NeighbourGraph) -> np.ndarray:
     groups = np.empty(graph.n, np.intp)
     group_sources(graph.indptr, graph.indices, BLOCK_SOURCES, groups)
     return groups
 
 
 def _each_block(
-    graph: Graph, index: np.ndarray, distance: np.ndarray, order: np.ndarray, use: Use
+    graph: NeighbourGraph, index: np.ndarray, distance: np.ndarray, order: np.ndarray, use: Use
 ) -> None:
     def work(part: slice, worker: int) -> None:
         sources = order[part]
@@ -46,7 +48,7 @@ def _each_block(
     run_tiles(work, ranges(len(order), BLOCK_SOURCES), n_threads())
 
 
-def _paths(graph: Graph, index: np.ndarray, distance: np.ndarray) -> np.ndarray:
+def _paths(graph: NeighbourGraph, index: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Return the lengths of the shortest paths to all vertices, shape (sources, n)."""
     m = len(index)
     reached, order = np.empty(graph.n), np.empty(graph.n, np.intp)
@@ -61,7 +63,7 @@ def _paths(graph: Graph, index: np.ndarray, distance: np.ndarray) -> np.ndarray:
     return D.T
 
 
-def _neighbors(graph: Graph, vertices: np.ndarray) -> np.ndarray:
+def _neighbors(graph: NeighbourGraph, vertices: np.ndarray) -> np.ndarray:
     ends = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in vertices]
     return np.concatenate(ends)
 

@@ -164,7 +164,7 @@ def neighbor_matrix(index: np.ndarray, weights: Any, n: int) -> sp.csr_array:
     return sp.csr_array((values, index.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
 
 
-class Graph(NamedTuple):
+class NeighbourGraph(NamedTuple):
     """An undirected graph in CSR form, each edge in both directions; weights may be 0."""
 
     indptr: np.ndarray
@@ -172,7 +172,7 @@ class Graph(NamedTuple):
     weights: np.ndarray
 
     @classmethod
-    def of_edges(cls, n: int, tails: Any, heads: Any, weights: Any) -> Graph:
+    def of_edges(cls, n: int, tails: Any, heads: Any, weights: Any) -> NeighbourGraph:
         """Return the graph with these edges, in any direction; of equal ones the shortest."""
         keys = np.concatenate([tails * n + heads, heads * n + tails])
         weights = np.concatenate([weights, weights])
@@ -192,14 +192,14 @@ class Graph(NamedTuple):
         return connected_components(pattern, directed=False)[1]
 
 
-def neighbor_graph(points: Points, k: int) -> tuple[Graph, int]:
+def neighbor_graph(points: Points, k: int) -> tuple[NeighbourGraph, int]:
     """Return the graph of the k nearest, connected, and how many components it had before."""
     distance, index = nearest_others(points, k)
     tails = np.repeat(np.arange(len(points)), k)
     return connected_graph(points, (tails, index.ravel(), distance.ravel()))
 
 
-def radius_graph(points: Points, radius: float) -> tuple[Graph, int]:
+def radius_graph(points: Points, radius: float) -> tuple[NeighbourGraph, int]:
     """Return the graph of all pairs within a radius, connected, as `neighbor_graph` does."""
     edges = edges_within(points, points.own(), radius)
     apart = edges[0] != edges[1]
@@ -207,14 +207,14 @@ def radius_graph(points: Points, radius: float) -> tuple[Graph, int]:
     return connected_graph(points, (tails, heads, lengths))
 
 
-def connected_graph(points: Points, edges: Edges) -> tuple[Graph, int]:
+def connected_graph(points: Points, edges: Edges) -> tuple[NeighbourGraph, int]:
     """Return the graph of these edges and of bridges between its components, and their number."""
     n = len(points)
-    graph = Graph.of_edges(n, *edges)
+    graph = NeighbourGraph.of_edges(n, *edges)
     labels = graph.components()
     count = int(labels.max()) + 1
     if count > 1:
-        graph = Graph.of_edges(
+        graph = NeighbourGraph.of_edges(
             n, *map(np.concatenate, zip(edges, _bridges(points, labels), strict=True))
         )
     return graph, count

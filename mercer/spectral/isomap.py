@@ -18,7 +18,7 @@ from mercer.spectral._geodesic import geodesics_between, geodesics_from
 from mercer.spectral._graph import (
     Edges,
     GivenPoints,
-    Graph,
+    NeighbourGraph,
     NormPoints,
     Points,
     TablePoints,
@@ -148,7 +148,7 @@ class Isomap(ScaledEmbedding):
         self._fit_geodesics(D)
         return self
 
-    def _fit_graph(self) -> Graph:
+    def _fit_graph(self) -> NeighbourGraph:
         if self._is_graph(self.X_fit_):
             graph, self.n_graph_components_ = given_graph(self.X_fit_), 1
         elif self.radius is not None:
@@ -220,8 +220,8 @@ class Isomap(ScaledEmbedding):
         norm = self._norm()
         return TablePoints(self.X_fit_) if norm == L2 else NormPoints(norm, self.X_fit_)
 
-    def _graph(self) -> Graph:
-        return Graph(self.graph_indptr_, self.graph_indices_, self.graph_weights_)
+    def _graph(self) -> NeighbourGraph:
+        return NeighbourGraph(self.graph_indptr_, self.graph_indices_, self.graph_weights_)
 
 
 # -------------------------------------------------------------------- graphs that are given
@@ -239,12 +239,12 @@ def check_edges(X: Any) -> None:
         )
 
 
-def given_graph(X: Any) -> Graph:
+def given_graph(X: Any) -> NeighbourGraph:
     """Return the graph of the entries of a sparse matrix, which may be zeros."""
     edges = sp.coo_array(X)
     apart = edges.row != edges.col
     tails, heads = (part[apart].astype(np.int64) for part in (edges.row, edges.col))
-    return Graph.of_edges(X.shape[0], tails, heads, edges.data[apart].astype(np.float64))
+    return NeighbourGraph.of_edges(X.shape[0], tails, heads, edges.data[apart].astype(np.float64))
 
 
 def check_new_edges(X: Any) -> Edges:

@@ -13,7 +13,7 @@ from mercer._array import as_objects, format_bytes, parse_memory
 from mercer._estimator import FLOATS, KernelEstimator
 from mercer._floats import EPS
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
-from mercer._state import Attribute, Either, Floats, Instance, Objects, Rows
+from mercer._state import Attribute, Either, FittedRows, Floats, Instance, Objects
 from mercer.gram import CenteredGram, gram
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.sample import Sample
@@ -80,8 +80,8 @@ class KernelCCA(CanonicalPairs, KernelEstimator):
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "kernel_y_": Instance(Kernel),
-        "X_fit_": Rows("rows"),
-        "Y_fit_": Either(Rows("rows", columns=None), Objects("rows")),
+        "X_fit_": FittedRows("rows"),
+        "Y_fit_": Either(FittedRows("rows", columns=None), Objects("rows")),
         "dual_coef_x_": Floats("rows", "components"),
         "dual_coef_y_": Floats("rows", "components"),
         "intercept_x_": Floats("components"),

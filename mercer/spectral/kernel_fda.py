@@ -11,7 +11,7 @@ import numpy as np
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator, Transformer, class_codes
 from mercer._floats import EPS, TINY
-from mercer._state import Attribute, Floats, Rows
+from mercer._state import Attribute, FittedRows, Floats
 from mercer.gram import CenteredGram, Gram, gram
 from mercer.result import Solution, Status
 from mercer.solvers import pencil_eigenpairs, solve_ridge
@@ -91,7 +91,7 @@ class KernelFDA(NearestMean, Transformer, KernelEstimator):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "dual_coef_": Floats("rows", "components"),
         "intercept_": Floats("components"),
         "eigenvalues_": Floats("components"),

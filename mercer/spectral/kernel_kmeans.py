@@ -9,7 +9,7 @@ from sklearn.base import ClusterMixin
 
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator
-from mercer._state import Attribute, Floats, Integers, Rows
+from mercer._state import Attribute, FittedRows, Floats, Integers
 from mercer.gram import Centering, gram
 from mercer.spectral._base import COUNT
 from mercer.spectral._lloyd import kernel_kmeans
@@ -62,7 +62,7 @@ class KernelKMeans(ClusterMixin, KernelEstimator):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "center_coef_": Floats("rows", "clusters"),
         "center_norms_": Floats("clusters"),
         "labels_": Integers("rows", below="clusters"),

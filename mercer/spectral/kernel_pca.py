@@ -11,7 +11,7 @@ import numpy as np
 from mercer._array import parse_memory
 from mercer._estimator import KernelEstimator, Transformer
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Floats, Rows
+from mercer._state import Attribute, FittedRows, Floats
 from mercer.gram import Centering, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
@@ -84,7 +84,7 @@ class KernelPCA(Transformer, KernelEstimator):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "X_fit_": Rows("rows"),
+        "X_fit_": FittedRows("rows"),
         "eigenvectors_": Floats("rows", "components"),
         "eigenvalues_": Floats("components"),
         "explained_variance_": Floats("components"),

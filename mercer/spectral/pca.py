@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Floats, Instance, Integers, Maybe, Size
+from mercer._state import Attribute, Floats, Instance, Integers, Maybe, SizeOf
 from mercer.result import Solution
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, POSITIVE, LinearProjection, check_scores
@@ -93,7 +93,7 @@ class PCA(LinearProjection):
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "route_": Instance(str),
         "n_samples_": Integers(least=1),
-        "n_components_": Size("components"),
+        "n_components_": SizeOf("components"),
         "singular_values_": Floats("components"),
         "explained_variance_": Floats("components"),
         "explained_variance_ratio_": Floats("components"),

@@ -15,7 +15,7 @@ from mercer._array import format_bytes, largest_size, parse_memory, ranges
 from mercer._estimator import TableTransformer
 from mercer._floats import LARGEST
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Either, Floats, Size, Sparse
+from mercer._state import Attribute, Either, Floats, SizeOf, Sparse
 from mercer.result import Certificate, Solution, Status
 from mercer.spectral._base import COUNT
 
@@ -67,7 +67,7 @@ class RandomProjection(TableTransformer):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_components_": Size("components"),
+        "n_components_": SizeOf("components"),
         "components_": Either(Floats("components", "columns"), Sparse("components", "columns")),
     }
 

@@ -13,7 +13,7 @@ from mercer._array import largest_size
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Size
+from mercer._state import Attribute, Floats, Integers, SizeOf
 from mercer._threads import one_blas_thread
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
@@ -77,7 +77,7 @@ class RobustPCA(LinearProjection):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "rank_": Size("components"),
+        "rank_": SizeOf("components"),
         "singular_values_": Floats("components"),
         "low_rank_": Floats("rows", "columns"),
         "sparse_": Floats("rows", "columns"),

@@ -12,7 +12,7 @@ pytest.importorskip("polars")
 pytest.importorskip("typer")
 
 from mercer.assess.metrics import METRICS
-from mercer.cli.attempts import Planner, Search
+from mercer.cli.attempts import AttemptSearch, Planner
 from mercer.cli.goal import Goal
 from mercer.cli.learn import Learner
 from mercer.cli.recipes import EFFORTS
@@ -60,7 +60,7 @@ def test_the_score_of_a_round_is_that_of_its_best_candidate_and_in_the_last_of_t
         strategy=Staged(first_rows=100, more_rows=(200, 300)),
         refit=False,
     ).fit(X, y)
-    found = Search("ridge", None, search, None).scores
+    found = AttemptSearch("ridge", None, search, None).scores
     results = search.cv_results_
     first = results["mean_test_score"][np.array(results["n_resources"]) == 100]
     assert sorted(found) == [100, 200, 300]

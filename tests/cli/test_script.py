@@ -11,7 +11,7 @@ import pytest
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
-from mercer.cli.recipes import EFFORTS, Size  # noqa: E402
+from mercer.cli.recipes import EFFORTS, TableSize  # noqa: E402
 from mercer.cli.script import Imports  # noqa: E402
 from mercer.kernels import RBF, Linear  # noqa: E402
 
@@ -75,7 +75,7 @@ def test_numbers_as_they_are_written_and_kinds_that_were_asked_for(mercer, mixed
 
 @pytest.mark.parametrize("target", ["risk", "cost"])
 def test_a_model_of_some_rows(mercer, table, target, monkeypatch):
-    sizes = dict.fromkeys(EFFORTS["quick"].sizes, Size((60, 80), 101))
+    sizes = dict.fromkeys(EFFORTS["quick"].sizes, TableSize((60, 80), 101))
     monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], first_rows=60, sizes=sizes))
     left, model = repeated(mercer, table, "-t", target, "--model", "knn", "--effort", "quick")
     assert len(left["rows"]) < len(left["y_train"])

@@ -17,12 +17,12 @@ import mercer
 from mercer import SVC, AdaBoost, GaussianBayes, Isomap, KernelRidge, MLPRegressor, PolynomialMap
 from mercer._state import (
     Either,
+    FittedRows,
     Floats,
     Integers,
     Labels,
     Maybe,
     Pointers,
-    Rows,
     StateError,
     check_state,
     undeclared,
@@ -32,7 +32,7 @@ from mercer.io.objects import state_of
 from mercer.kernels import RBF, Linear
 from mercer.machines import Perceptron
 from mercer.spectral._geodesic import FAR, geodesics_from
-from mercer.spectral._graph import Graph
+from mercer.spectral._graph import NeighbourGraph
 from tests.fuzz.models import mutated_file, outcome
 from tests.io.helpers import forge_nodes, round_trip
 from tests.test_estimators import NEW, X, Y, every_estimator, fitted
@@ -218,7 +218,7 @@ def test_a_graph_whose_edges_lead_one_way_only_does_no_harm():
     index, distance = np.zeros((1, 1), np.intp), np.zeros((1, 1))
     found = []
     for _ in range(20):  # memory that was never written holds anything
-        one_way = Graph(np.array([0, 1, 2, 3]), np.array([0, 0, 0]), np.ones(3))
+        one_way = NeighbourGraph(np.array([0, 1, 2, 3]), np.array([0, 0, 0]), np.ones(3))
         geodesics_from(one_way, index, distance, lambda rows, paths: found.append(paths[0]))
     assert all(np.array_equal(paths, [0.0, FAR, FAR]) for paths in found)
 
@@ -281,10 +281,10 @@ BAD = {
     "pointers too few": (Pointers("n", into="m"), np.zeros(2, int)),
     "a matrix of labels": (Labels("n"), np.array([["a"]])),
     "dates for labels": (Labels("n"), np.zeros(2, "M8[s]")),
-    "rows with a gap": (Rows("n"), np.full((2, 2), np.nan)),
-    "sparse rows with a gap": (Rows("n"), sp.csr_array([[np.nan, 0.0]])),
-    "columns, not rows": (Rows("n"), sp.csc_array([[1.0, 0.0]])),
-    "integers for rows": (Rows("n"), np.zeros((2, 2), int)),
+    "rows with a gap": (FittedRows("n"), np.full((2, 2), np.nan)),
+    "sparse rows with a gap": (FittedRows("n"), sp.csr_array([[np.nan, 0.0]])),
+    "columns, not rows": (FittedRows("n"), sp.csc_array([[1.0, 0.0]])),
+    "integers for rows": (FittedRows("n"), np.zeros((2, 2), int)),
     "a wrong value": (Maybe(Integers()), 0.5),
 }
 

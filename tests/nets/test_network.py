@@ -9,7 +9,7 @@ from sklearn.neural_network._stochastic_optimizers import AdamOptimizer, SGDOpti
 
 from mercer.nets._net_loops import adam_step, momentum_step
 from mercer.nets.inputs import Units, inputs_of
-from mercer.nets.network import ACTIVATIONS, Batch, Layers, Network, Objective, outputs_of
+from mercer.nets.network import ACTIVATIONS, Batch, Layers, Network, NetworkObjective, outputs_of
 from tests.cases import sparse_table, table
 
 ACTS = {
@@ -55,7 +55,7 @@ every_loss = pytest.mark.parametrize("loss", ["softmax", "squared"])
 @pytest.mark.parametrize("hidden", [(), (4,), (4, 3)])
 def test_gradients_are_finite_differences(activation, loss, hidden):
     layers, batch, theta = problem(activation, loss, hidden=hidden)
-    F = Objective(layers, loss, batch, lam=0.1)
+    F = NetworkObjective(layers, loss, batch, lam=0.1)
     value, g = F(theta)
     assert value == pytest.approx(slow_objective(layers, batch, theta, loss, 0.1), rel=1e-12)
     steps = 1e-6 * np.eye(len(theta))
@@ -73,8 +73,8 @@ def test_gradients_are_finite_differences(activation, loss, hidden):
 @every_loss
 def test_blocks_of_rows_give_the_same_sum(loss):
     layers, batch, theta = problem("tanh", loss, X=table(23, 5))
-    whole = Objective(layers, loss, batch, lam=0.1)(theta)
-    blocks = Objective(layers, loss, batch, lam=0.1, block=5)(theta)
+    whole = NetworkObjective(layers, loss, batch, lam=0.1)(theta)
+    blocks = NetworkObjective(layers, loss, batch, lam=0.1, block=5)(theta)
     assert blocks[0] == pytest.approx(whole[0], rel=1e-13)
     np.testing.assert_allclose(blocks[1], whole[1], atol=1e-14)
 
@@ -84,7 +84,9 @@ def test_sparse_rows_are_centred_without_being_made_dense(loss):
     X = sparse_table(12, 6)
     layers, sparse, theta = problem("tanh", loss, X=X)
     _, dense, _ = problem("tanh", loss, X=X.toarray())
-    (f, g), (slow_f, slow_g) = (Objective(layers, loss, b, 0.1)(theta) for b in (sparse, dense))
+    (f, g), (slow_f, slow_g) = (
+        NetworkObjective(layers, loss, b, 0.1)(theta) for b in (sparse, dense)
+    )
     assert f == pytest.approx(slow_f, rel=1e-12)
     np.testing.assert_allclose(g, slow_g, atol=1e-12)
     assert sp.issparse(sparse.rows.values)
@@ -95,7 +97,9 @@ def test_sparse_rows_are_centred_without_being_made_dense(loss):
 def test_single_precision_is_close_to_double(activation, loss):
     layers, single, theta = problem(activation, loss, dtype=np.float32)
     _, double, _ = problem(activation, loss)
-    (f, g), (slow_f, slow_g) = (Objective(layers, loss, b, 0.1)(theta) for b in (single, double))
+    (f, g), (slow_f, slow_g) = (
+        NetworkObjective(layers, loss, b, 0.1)(theta) for b in (single, double)
+    )
     assert f == pytest.approx(slow_f, rel=1e-5)
     np.testing.assert_allclose(g, slow_g, atol=1e-5)
 
@@ -124,7 +128,7 @@ def test_the_softmax_of_large_numbers_is_a_number():
     rows = inputs_of(np.array([[1.0], [-1.0]]), Units.none(1), np.float64)
     batch = Batch(rows, np.array([0, 0]), np.ones(2))
     theta = np.array([1e4, -1e4, 0.0, 0.0])
-    value, g = Objective(layers, "softmax", batch, 0.0)(theta)
+    value, g = NetworkObjective(layers, "softmax", batch, 0.0)(theta)
     assert value == pytest.approx(1e4)  # the second row is wrong by 2e4, the first is right
     assert np.isfinite(g).all()
 

@@ -21,7 +21,7 @@ from mercer._limits import Limits
 from mercer.report import _importance
 from mercer.report._importance import Judge, importances
 from mercer.report._rows import as_rows
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.examine import examine
 
 PLANTED = (2, 5)
@@ -79,7 +79,7 @@ def test_drops_are_mean_differences_of_scores(classes):
     y = y if classes else 7.0 + 3.0 * y
     model = (SVC() if classes else KernelRidge()).fit(X, y)
     subject, rows = Subject.of(model), as_rows(X)
-    judge = Judge(Answers.of(subject, X, y))
+    judge = Judge(ModelAnswers.of(subject, X, y))
     columns, rng = np.arange(6), np.random.default_rng(3)
     losses = _importance._losses(subject, rows, judge, [columns[:4], columns[4:]], rng, Limits())
     drops = [drop.value for drop in judge.drops(np.array(losses).T)]
@@ -158,7 +158,7 @@ def test_of_many_columns_those_of_the_largest_variance_are_shuffled():
 def test_out_of_time_the_columns_so_far_are_kept():
     model, X, y = wide(10)
     subject, rows = Subject.of(model), as_rows(X)
-    answers = Answers.of(subject, X, y)
+    answers = ModelAnswers.of(subject, X, y)
     found, words = importances(subject, rows, answers, 0.0, batch_rows=1)
     assert len(found) == 1
     assert "time was up after 1 of 10 columns" in words

@@ -21,7 +21,7 @@ from mercer.report._data import BINS, data_of
 from mercer.report._dependence import dependences
 from mercer.report._reasons import Reasons
 from mercer.report._rows import as_rows
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from mercer.report.examine import examine
 from mercer.report.study import Estimate, Importance
 from tests.report.subjects import DIABETES, IRIS
@@ -37,7 +37,7 @@ def importance_of(*columns: str) -> list[Importance]:
 def examined(model, X, y):
     subject = Subject.of(model.fit(X, y))
     rows = as_rows(X)
-    return subject, rows, Answers.of(subject, rows.data, np.asarray(y))
+    return subject, rows, ModelAnswers.of(subject, rows.data, np.asarray(y))
 
 
 # ---------------------------------------------------------------- the training rows
@@ -169,7 +169,7 @@ def test_a_column_that_says_nothing_moves_nothing():
     model = make_pipeline(StandardScaler(), Ridge()).fit(X[:, :3], y)
     model[-1].coef_ = model[-1].coef_ * np.array([1.0, 0.0, 1.0])
     subject, rows = Subject.of(model), as_rows(X[:, :3])
-    answers = Answers.of(subject, rows.data, y)
+    answers = ModelAnswers.of(subject, rows.data, y)
     found, _ = dependences(subject, rows, answers, importance_of("x0", "x1"), UNLIMITED)
     assert found[1].reach == pytest.approx(0.0, abs=1e-9)
     assert found[0].reach > 1.0
@@ -228,7 +228,7 @@ def test_reasons_that_time_did_not_allow_are_said(monkeypatch):
     X, y = IRIS
     subject = Subject.of(SVC(probability=True).fit(X[::2], y[::2]))
     rows = as_rows(X[1::2])
-    answers = Answers.of(subject, rows.data, y[1::2])
+    answers = ModelAnswers.of(subject, rows.data, y[1::2])
     importances = [Importance(name, Estimate(1.0, 0.5, 1.5)) for name in rows.names]
     reasons = Reasons.of(subject, rows, answers, importances, Limits.of())
     asked = iter([False] * 3)

@@ -15,7 +15,7 @@ from mercer.assess import evaluate
 from mercer.plot.ranking_records import RocCurves
 from mercer.report.charts.frame import Frame, bars, line, path, thinned
 from mercer.report.charts.intervals import axis_around, strip
-from mercer.report.charts.scale import Bands, Linear, Log, extent, nice, parameter_scale
+from mercer.report.charts.scale import Bands, LinearScale, Log, extent, nice, parameter_scale
 from mercer.report.sections import classification, regression, tuning
 from mercer.report.sections.groups import MOST_GROUPS, STEPS, by_error, by_label
 from mercer.report.sections.scores import comparison, verdict
@@ -43,7 +43,7 @@ def test_marks_are_few_round_and_inside(a, b):
 
 @given(st.lists(numbers, min_size=1, max_size=6))
 def test_a_linear_scale_keeps_order_and_holds_all(values):
-    place = Linear.over(values).place(values)
+    place = LinearScale.over(values).place(values)
     assert (place >= -1e-9).all()
     assert (place <= 1 + 1e-9).all()
     assert (np.diff(place[np.argsort(values, kind="stable")]) >= -1e-9).all()
@@ -84,12 +84,12 @@ def test_aligned_numbers_have_the_same_decimals():
     ("values", "kind"),
     [
         ((0.01, 1.0, 100.0), Log),
-        ((1, 2, 3), Linear),
-        ((0.0, 1.0, 100.0), Linear),
+        ((1, 2, 3), LinearScale),
+        ((0.0, 1.0, 100.0), LinearScale),
         (("rbf", "linear"), Bands),
         ((True, False), Bands),
         ((None, 1.0), Bands),
-        ((7,), Linear),
+        ((7,), LinearScale),
     ],
 )
 def test_the_scale_of_a_parameter_follows_its_values(values, kind):
@@ -97,7 +97,7 @@ def test_the_scale_of_a_parameter_follows_its_values(values, kind):
 
 
 # ---------------------------------------------------------------- coordinates
-FRAME = Frame(Linear(0.0, 1.0), Linear(0.0, 1.0))
+FRAME = Frame(LinearScale(0.0, 1.0), LinearScale(0.0, 1.0))
 
 
 def test_a_line_goes_through_its_values():
@@ -114,7 +114,7 @@ def test_a_line_has_a_gap_where_a_number_is_missing():
 
 
 def test_bars_are_as_high_as_their_counts():
-    frame = Frame(Linear(0.0, 3.0), Linear(0.0, 10.0))
+    frame = Frame(LinearScale(0.0, 3.0), LinearScale(0.0, 10.0))
     found = re.findall(r' height="([\d.]+)"', bars(frame, [0, 1, 2, 3], [0, 5, 10], "m", ["a"] * 3))
     np.testing.assert_allclose(
         np.array(found, dtype=float) / frame.inner[1], [0, 0.5, 1], atol=1e-3

@@ -11,14 +11,14 @@ from sklearn import metrics
 from mercer import SVC, Ridge
 from mercer.report import examine
 from mercer.report._scores import FEWEST_DECISIVE, lead, mean_gain
-from mercer.report._subject import Answers
+from mercer.report._subject import ModelAnswers
 
 SEEDS = st.integers(0, 2**31)
 
 
 def judged(y, prediction, scores=None, draws=400, seed=0):
     labels = None if np.asarray(y).dtype.kind == "f" else np.unique(y)
-    return Answers(y, prediction, scores, labels, draws, seed)
+    return ModelAnswers(y, prediction, scores, labels, draws, seed)
 
 
 def classes(seed, n=120, k=2):

@@ -11,7 +11,7 @@ from mercer import SVC, KernelRidge, LogisticRegression, Ridge
 from mercer.report import baseline, examine, linear_model
 from mercer.report._rivals import FEWEST_ROWS, usual_rivals
 from mercer.report._rows import as_rows
-from mercer.report._subject import Answers, Subject
+from mercer.report._subject import ModelAnswers, Subject
 from tests.report.subjects import CANCER, DIABETES, IRIS, halves
 
 
@@ -38,7 +38,7 @@ def test_the_linear_model_sees_the_columns_of_the_model_encoded_once(data, model
     encoded = []
     log = FunctionTransformer(lambda A: encoded.append(len(A)) or np.cbrt(A))
     subject = Subject.of(make_pipeline(log, model).fit(X, y))
-    own = Answers.of(subject, Z, z)
+    own = ModelAnswers.of(subject, Z, z)
     encoded.clear()
     found, words = usual_rivals(subject, as_rows(Z), own, (as_rows(X), y), 60.0)
     assert [n for n in encoded if n > 20] == [len(X), len(Z)]
@@ -51,7 +51,7 @@ def test_the_linear_model_sees_the_columns_of_the_model_encoded_once(data, model
 def test_a_linear_model_that_is_out_of_time_says_so():
     train, test = halves(CANCER)
     subject = Subject.of(SVC().fit(*train))
-    own = Answers.of(subject, *test)
+    own = ModelAnswers.of(subject, *test)
     found, words = usual_rivals(subject, as_rows(test[0]), own, (as_rows(train[0]), train[1]), 1e-9)
     assert "linear model" in found
     assert "boosted trees" not in found
@@ -64,7 +64,7 @@ def test_a_linear_model_that_is_out_of_time_says_so():
 def test_of_very_many_training_rows_a_part_is_taken():
     X, y = (np.repeat(side, 10, axis=0) for side in IRIS)
     subject = Subject.of(SVC().fit(*IRIS))
-    own = Answers.of(subject, *IRIS)
+    own = ModelAnswers.of(subject, *IRIS)
     found, words = usual_rivals(
         subject, as_rows(IRIS[0]), own, (as_rows(X), y), 60.0, most_cells=10.0
     )

@@ -142,8 +142,13 @@ def test_pieces_are_no_longer_than_most_strings():
 
 def test_parts_that_read_the_same_strings_are_left_as_they_are():
     assert not proposed(Spectrum(2) + Spectrum(4), strings())
-    assert not proposed(Fisher(GMM(1)), ROWS)
     assert not proposed(Gower(), people())
+
+
+def test_a_kernel_of_a_model_proposes_kinds_of_information_until_it_is_bound():
+    kernel = Fisher(GMM(1))
+    assert proposed(kernel, ROWS) == {"kernel__information": ("diagonal", "full")}
+    assert not proposed(kernel.bind(ROWS), ROWS)
 
 
 # ---------------------------------------------------------------- tune, without a grid

@@ -20,7 +20,7 @@ from mercer import KNN, SVC, SVR, KernelPCA, KernelRidge, Perceptron
 from mercer.kernels import RBF, Laplacian, Linear
 from mercer.select import KernelSearchCV, paths
 from mercer.select.progress import in_threads, in_turns
-from mercer.select.routes import SCRATCH, Answers, Outcome, Tabulated, unfitted
+from mercer.select.routes import SCRATCH, FoldAnswers, Outcome, TabulatedKernel, unfitted
 from mercer.select.scoring import StandIn, quick_score, sees_only_answers
 from tests.cases import ESTIMATORS, table
 from tests.select.test_search import CLASSES, NUMBERS, X, assert_same, both
@@ -43,21 +43,21 @@ TRAIN, TEST = np.arange(0, 60, 2), np.arange(1, 60, 2)
 def test_a_fit_to_row_numbers_is_the_fit_to_the_rows(kernel, estimator, answer, y):
     table_ = kernel(X)
     numbered, direct = (clone(estimator) for _ in range(2))
-    numbered.kernel, direct.kernel = Tabulated(table_, kernel), kernel
+    numbered.kernel, direct.kernel = TabulatedKernel(table_, kernel), kernel
     mine = getattr(numbered.fit(TRAIN, y[TRAIN]), answer)(TEST)
     wanted = getattr(direct.fit(X[TRAIN], y[TRAIN]), answer)(X[TEST])
     np.testing.assert_allclose(mine, wanted, atol=1e-3 if isinstance(estimator, SVR) else 1e-8)
 
 
 def test_a_kernel_on_row_numbers_knows_what_the_kernel_knows():
-    kernel = Tabulated(Linear(-1.0)(X), Linear(-1.0))
+    kernel = TabulatedKernel(Linear(-1.0)(X), Linear(-1.0))
     assert kernel.definiteness == "indefinite"
     assert kernel.symmetric
     assert kernel.bind(TRAIN) is kernel
     assert clone(kernel) is kernel
     np.testing.assert_array_equal(kernel(TRAIN, TEST), Linear(-1.0)(X)[np.ix_(TRAIN, TEST)])
     np.testing.assert_array_equal(kernel.diagonal(TEST), kernel.table[TEST, TEST])
-    assert Tabulated(np.eye(3)).definiteness == "unknown"
+    assert TabulatedKernel(np.eye(3)).definiteness == "unknown"
 
 
 def test_a_random_state_is_not_shared_between_copies():
@@ -85,7 +85,7 @@ def test_a_stand_in_knows_the_rows_it_was_told_and_fits_for_all_else():
         return KernelRidge("linear", lam=0.1).fit(X, NUMBERS)
 
     rows = X[TEST]
-    model = StandIn(Answers(Quick()), [(rows, TEST)], fit)
+    model = StandIn(FoldAnswers(Quick()), [(rows, TEST)], fit)
     np.testing.assert_array_equal(model.predict(rows), 100 + TEST)
     assert isinstance(model, Quick)
     check_is_fitted(model)
@@ -182,7 +182,7 @@ class Constants:
                     return
                 model = unfitted(group.estimator)
                 model.classes_ = np.unique(group.y)
-                answers = Answers(model, values * candidate.params["C"])
+                answers = FoldAnswers(model, values * candidate.params["C"])
                 yield Outcome(candidate.number, fold.number, answers, 0.5)
 
 

@@ -320,14 +320,14 @@ def test_python_takes_what_the_command_takes(classes, name):
     pytest.importorskip("typer")
     learn = pytest.importorskip("mercer.cli.learn")
     from mercer.cli.problem import TableProblem
-    from mercer.cli.recipes import Effort, Size
+    from mercer.cli.recipes import Effort, TableSize
     from mercer.cli.screen import Screen
     from mercer.tables import TableEncoder
 
     rows, y = problem(250, classes, seed=1)
     task = "classify" if classes else "regress"
     given = TableProblem(rows, y, "y", task, np.arange(len(y)))
-    size = Size((180, 220), 1000)
+    size = TableSize((180, 220), 1000)
     effort = Effort(120, {"square": size, "cube": size}, landmarks=10, values=1e9, steps=1e9)
     learner = learn.Learner(
         given, kernel=RBF(), effort=effort, limits=Limits(), seed=2, screen=Screen(quiet=True)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KNN, SVC, SVR, KernelPCA, KernelRidge, KernelSearchCV, LinearSVC, tune
 from mercer.kernels import RBF, Exponential, FromFunction, Laplacian, Linear, Polynomial
-from mercer.select.grids import Axis, axes, candidates
+from mercer.select.grids import GridAxis, axes, candidates
 from mercer.select.tune import TunedSearch
 from tests.cases import WORDS, shared_letters, sparse_table, table
 
@@ -79,17 +79,17 @@ def test_rows_without_a_distance_have_a_grid_too(rows):
 
 
 def test_finer_values_lie_between_the_neighbors():
-    axis = Axis("C", (0.1, 1.0, 10.0))
+    axis = GridAxis("C", (0.1, 1.0, 10.0))
     assert axis.around(1.0) == pytest.approx((10**-0.5, 1.0, 10**0.5))
     assert axis.around(10.0) == pytest.approx((10**0.5, 10.0, 100.0, 1000.0))
     assert axis.around(0.1) == pytest.approx((0.001, 0.01, 0.1, 10**-0.5))
-    assert Axis("n_neighbors", (1, 3, 9)).around(3) == (3,)
-    assert Axis("nu", (0.1, 0.2, 0.5)).around(0.2) == (0.2,)
-    assert Axis("C", (1.0,)).around(1.0) == (1.0,)
+    assert GridAxis("n_neighbors", (1, 3, 9)).around(3) == (3,)
+    assert GridAxis("nu", (0.1, 0.2, 0.5)).around(0.2) == (0.2,)
+    assert GridAxis("C", (1.0,)).around(1.0) == (1.0,)
 
 
 def test_candidates_are_all_combinations():
-    found = candidates([Axis("a", (1, 2)), Axis("b", (3,))])
+    found = candidates([GridAxis("a", (1, 2)), GridAxis("b", (3,))])
     assert found == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
 
 

@@ -11,7 +11,7 @@ from mercer.margin import MarginProblem
 from mercer.solvers import DenseMatrix
 from mercer.solvers import pair_paths as module
 from mercer.solvers.margin import follow
-from mercer.solvers.pair_paths import Pair, follow_pairs
+from mercer.solvers.pair_paths import ClassPair, follow_pairs
 
 CS = np.array([0.1, 1.0, 30.0, 1000.0])
 
@@ -27,7 +27,7 @@ def problem(seed, n=150, classes=4):
     for i in range(classes):
         for j in range(i + 1, classes):
             rows = train[np.isin(y[train], [i, j])]
-            pairs.append(Pair(rows, np.where(y[rows] == i, 1.0, -1.0)))
+            pairs.append(ClassPair(rows, np.where(y[rows] == i, 1.0, -1.0)))
     bounds = np.zeros((len(CS), n))
     bounds[:, train] = CS[:, None] * rng.uniform(0.5, 1.5, len(train))
     return X, y, K, pairs, bounds, test

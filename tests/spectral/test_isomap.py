@@ -15,7 +15,13 @@ from sklearn.neighbors import kneighbors_graph
 
 from mercer import Isomap
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
-from mercer.spectral._graph import GivenPoints, Graph, TablePoints, nearest_others, neighbor_graph
+from mercer.spectral._graph import (
+    GivenPoints,
+    NeighbourGraph,
+    TablePoints,
+    nearest_others,
+    neighbor_graph,
+)
 from tests.cases import table
 from tests.compare import refuses
 from tests.spectral.test_mds import assert_same_up_to_sign
@@ -62,7 +68,7 @@ def test_geodesics_are_those_of_dijkstra(seed, n, k):
     tails = np.concatenate([np.arange(1, n), rng.integers(0, n, n * k)])
     heads = np.concatenate([tree, rng.integers(0, n, n * k)])
     keep = tails != heads
-    graph = Graph.of_edges(n, tails[keep], heads[keep], rng.uniform(0.1, 1.0, keep.sum()))
+    graph = NeighbourGraph.of_edges(n, tails[keep], heads[keep], rng.uniform(0.1, 1.0, keep.sum()))
     matrix = sp.csr_array((graph.weights, graph.indices, graph.indptr), shape=(n, n))
     assert abs(matrix - matrix.T).max() == 0
     np.testing.assert_allclose(all_geodesics(graph), dijkstra(matrix), rtol=1e-12)

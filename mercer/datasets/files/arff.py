@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mercer._words import short
-from mercer.datasets.files.data import DataError, Table, polars
+from mercer.datasets.files.data import DataError, FileTable, polars
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import clear_names
 from mercer.datasets.files.source import Source, as_utf8
@@ -33,7 +33,7 @@ class _Attribute(NamedTuple):
     zero: str | None
 
 
-def read(source: Source, dialect: Dialect) -> Table:
+def read(source: Source, dialect: Dialect) -> FileTable:
     """Read a whole file."""
     source.refuse_binary()
     text = b"".join(source.text_blocks(2**24))
@@ -42,7 +42,7 @@ def read(source: Source, dialect: Dialect) -> Table:
     rows = [_row(words, attributes, source, n) for n, words in lines if _is_row(words)]
     if not rows:
         raise DataError(f"{source.name} has attributes and no rows: give a file with rows")
-    return Table(lacking(_frame(rows, attributes, source), dialect.missing))
+    return FileTable(lacking(_frame(rows, attributes, source), dialect.missing))
 
 
 def _frame(rows: list[list[Any]], attributes: list[_Attribute], source: Source) -> Any:

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 from mercer.datasets.files.data import (
     DataError,
-    Table,
+    FileTable,
     damage_told,
     numbered,
     plain,
@@ -39,12 +39,12 @@ TARGET = "y"  # the array of an archive that holds the targets
 
 
 # ---------------------------------------------------------------- Parquet and Arrow
-def read_columnar(source: Source, dialect: Dialect) -> Table:
+def read_columnar(source: Source, dialect: Dialect) -> FileTable:
     """Read a whole file of Parquet or Arrow."""
     lazy = _try(source, lambda: _scan(source))
     _refuse_claims(lazy, source)
     frame = _try(source, lazy.collect)
-    return Table(lacking(typed(plain(frame)), dialect.missing))
+    return FileTable(lacking(typed(plain(frame)), dialect.missing))
 
 
 def columnar_batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
@@ -88,7 +88,7 @@ def _try(source: Source, work: Callable[[], Any]) -> Any:
 
 
 # ---------------------------------------------------------------- archives of arrays
-def read_npz(source: Source, dialect: Dialect) -> Table:
+def read_npz(source: Source, dialect: Dialect) -> FileTable:
     """Read an archive; rows of more than one axis are laid flat, codes become their classes."""
     arrays = _arrays(source)
     if "X" not in arrays:
@@ -99,9 +99,9 @@ def read_npz(source: Source, dialect: Dialect) -> Table:
     frame = polars().DataFrame({name: _column(X[:, j]) for j, name in enumerate(names)})
     frame = lacking(frame, dialect.missing)
     if TARGET not in arrays:
-        return Table(frame)
+        return FileTable(frame)
     y = _target(arrays, X.shape[0], source)
-    return Table(frame.with_columns(polars().Series(TARGET, y)), TARGET)
+    return FileTable(frame.with_columns(polars().Series(TARGET, y)), TARGET)
 
 
 def _arrays(source: Source) -> dict[str, np.ndarray]:

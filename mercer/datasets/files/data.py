@@ -62,7 +62,7 @@ class Data:
         )
 
 
-class Table(NamedTuple):
+class FileTable(NamedTuple):
     """What a format gives: rows with all columns, or sparse rows with the targets beside them."""
 
     rows: Any
@@ -81,7 +81,7 @@ def polars() -> Any:
     return polars
 
 
-def split(table: Table, target: str | None, format: str, path: Path) -> Data:
+def split(table: FileTable, target: str | None, format: str, path: Path) -> Data:
     """Take the target out of a table."""
     target = table.target if target is None else target
     if sp.issparse(table.rows):
@@ -97,7 +97,7 @@ def split(table: Table, target: str | None, format: str, path: Path) -> Data:
     return Data(X, y, target, [name for name in names if name != target], format, path)
 
 
-def _sparse(table: Table, target: str | None, format: str, path: Path) -> Data:
+def _sparse(table: FileTable, target: str | None, format: str, path: Path) -> Data:
     if target != table.target:
         raise DataError(
             f"there is no column {target!r} in {str(path)!r}: svmlight files hold their target in "

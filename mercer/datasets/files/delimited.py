@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from mercer.datasets.files.data import DataError, Table, polars, regroup
+from mercer.datasets.files.data import DataError, FileTable, polars, regroup
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import (
     Layout,
@@ -36,15 +36,15 @@ LONGEST_RECORD = 2**26
 
 def read(
     source: Source, dialect: Dialect | None = None, whole: int = WHOLE, block: int = BLOCK
-) -> Table:
+) -> FileTable:
     """Read a whole file."""
     source = source.keep(whole)
     size = whole if source.kept is not None else block
     text = _Text.of(source, dialect or Dialect(), size)
     if source.kept is not None:  # the words are still there when their kinds are known
         words = polars().concat(_words(text))
-        return Table(values_of(words, text.dialect, str(source.path)))
-    return Table(polars().concat(_values(text)))
+        return FileTable(values_of(words, text.dialect, str(source.path)))
+    return FileTable(polars().concat(_values(text)))
 
 
 def batches(

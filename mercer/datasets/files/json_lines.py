@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.datasets.files.data import DataError, Table, plain, polars, regroup
+from mercer.datasets.files.data import DataError, FileTable, plain, polars, regroup
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.source import HEAD_BYTES, Source, as_utf8
 from mercer.datasets.files.words import lacking
@@ -23,10 +23,10 @@ EXACT = (1, 35)
 """From this version on polars loses no value of a column of mixed types, and no wrong line."""
 
 
-def read(source: Source, dialect: Dialect | None = None) -> Table:
+def read(source: Source, dialect: Dialect | None = None) -> FileTable:
     """Read a whole file."""
     missing = dialect.missing if dialect else ()
-    return Table(lacking(polars().concat(_frames(source, LARGE_BLOCK, None)), missing))
+    return FileTable(lacking(polars().concat(_frames(source, LARGE_BLOCK, None)), missing))
 
 
 def batches(

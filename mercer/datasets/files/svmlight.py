@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from mercer.datasets.files.data import DataError, Table, damage_told
+from mercer.datasets.files.data import DataError, FileTable, damage_told
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.sizes import MOST_SPARSE_COLUMNS, refuse_columns
 from mercer.datasets.files.source import Source
@@ -26,14 +26,14 @@ class _Shape(NamedTuple):
     last: int
 
 
-def read(source: Source, dialect: Dialect) -> Table:
+def read(source: Source, dialect: Dialect) -> FileTable:
     """Read a whole file."""
     source.refuse_binary()
     with source.open() as stream:
         X, y = _parse(stream, source, zero_based="auto")
     _refuse_empty(X.shape[0], source)
     refuse_columns(X.shape[1], source.name, MOST_SPARSE_COLUMNS)
-    return Table(sp.csr_array(X), LABEL, _whole_numbers(y))
+    return FileTable(sp.csr_array(X), LABEL, _whole_numbers(y))
 
 
 def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._replacing import replacing
 from mercer.datasets.files import arff, delimited, json_lines, svmlight, workbook
 from mercer.datasets.files.binary import STREAM, columnar_batches, read_columnar, read_npz
-from mercer.datasets.files.data import Data, DataError, Table, polars, regroup, split
+from mercer.datasets.files.data import Data, DataError, FileTable, polars, regroup, split
 from mercer.datasets.files.dialect import Dialect, dialect
 from mercer.datasets.files.sizes import DAMAGED
 from mercer.datasets.files.source import Source, as_utf8
@@ -42,11 +42,11 @@ _SVM_LINE = re.compile(rb"[-+]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?")
 class Reader(NamedTuple):
     """How a format is read: whole, or in batches of rows, of columns of known types."""
 
-    read: Callable[[Source, Dialect], Table]
+    read: Callable[[Source, Dialect], FileTable]
     batches: Callable[[Source, int, Dialect], Iterator[Any]]
 
 
-def _at_once(read: Callable[[Source, Dialect], Table]) -> Reader:
+def _at_once(read: Callable[[Source, Dialect], FileTable]) -> Reader:
     """Return the reader of a format whose batches are cut from the whole file."""
 
     def batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:

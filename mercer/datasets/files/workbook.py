@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from mercer._words import listing, nearest
-from mercer.datasets.files.data import DataError, Table, damage_told, plain, polars, typed
+from mercer.datasets.files.data import DataError, FileTable, damage_told, plain, polars, typed
 from mercer.datasets.files.delimited import values_of
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.layout import SAMPLE_ROWS, clear_names, looks_like_header
@@ -18,7 +18,7 @@ OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
 """What files of Excel before 2007 begin with."""
 
 
-def read(source: Source, dialect: Dialect) -> Table:
+def read(source: Source, dialect: Dialect) -> FileTable:
     """Read the first sheet, or the one with a name."""
     what = f"{source.name} is no workbook that can be read"
     with damage_told(what, "save the sheet as CSV"):
@@ -27,7 +27,7 @@ def read(source: Source, dialect: Dialect) -> Table:
         frame = _sheet_rows(book, name, source)
     if not frame.height:
         raise DataError(f"sheet {name!r} of {source.name} has a header and no rows")
-    return Table(lacking(_values(frame, dialect, source), dialect.missing))
+    return FileTable(lacking(_values(frame, dialect, source), dialect.missing))
 
 
 def _sheet_rows(book: Any, name: str, source: Source) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mercer._words import NBSP
-from mercer.report.charts.scale import Linear, nice
+from mercer.report.charts.scale import LinearScale, nice
 from mercer.report.html import Markup, tag
 from mercer.report.study import Estimate
 from mercer.report.wording import distinct
@@ -15,13 +15,15 @@ from mercer.report.wording import distinct
 REACH = 6.0  # intervals; a rival that is further away stands at the edge, as an arrow
 
 
-def axis_over(estimates: Sequence[Estimate], *also: float) -> Linear:
+def axis_over(estimates: Sequence[Estimate], *also: float) -> LinearScale:
     """Return an axis that holds all estimates and their intervals."""
     ends = [[e.value, e.low, e.high] for e in estimates]
-    return Linear.over(np.array(ends, dtype=float), np.array(also, dtype=float), pad=0.08, count=3)
+    return LinearScale.over(
+        np.array(ends, dtype=float), np.array(also, dtype=float), pad=0.08, count=3
+    )
 
 
-def axis_around(first: Estimate, others: Sequence[Estimate], *, share: bool = False) -> Linear:
+def axis_around(first: Estimate, others: Sequence[Estimate], *, share: bool = False) -> LinearScale:
     """Return an axis that holds the first estimate and those near enough to compare with.
 
     Where all are at one point there is nothing to be near to; a share then has all of 0 to 1.
@@ -38,7 +40,11 @@ def axis_around(first: Estimate, others: Sequence[Estimate], *, share: bool = Fa
 
 
 def strip(
-    axis: Linear, estimate: Estimate, class_: str, zero: float | None = None, tip: str | None = None
+    axis: LinearScale,
+    estimate: Estimate,
+    class_: str,
+    zero: float | None = None,
+    tip: str | None = None,
 ) -> Markup:
     """Return one estimate as a point on its interval; its place is in per cent of the width."""
     low, value, high = (_percent(axis, v) for v in (estimate.low, estimate.value, estimate.high))
@@ -54,7 +60,7 @@ def strip(
     )
 
 
-def bar_strip(axis: Linear, estimate: Estimate, tip: str) -> Markup:
+def bar_strip(axis: LinearScale, estimate: Estimate, tip: str) -> Markup:
     """Return one estimate as a bar from 0 with its interval."""
     ends = sorted(axis.place([0.0, np.nan_to_num(estimate.value)]))
     low, high = (_percent(axis, v) for v in (estimate.low, estimate.high))
@@ -69,7 +75,7 @@ def bar_strip(axis: Linear, estimate: Estimate, tip: str) -> Markup:
     )
 
 
-def axis_strip(axis: Linear, in_percent: bool = False) -> Markup:
+def axis_strip(axis: LinearScale, in_percent: bool = False) -> Markup:
     """Return the numbers under strips."""
     values = nice(axis.low, axis.high, axis.count)
     texts = [f"{t}{NBSP}%" for t in distinct(100 * values)] if in_percent else distinct(values)
@@ -87,7 +93,7 @@ def _point(low: str, value: str, high: str) -> list[Markup | None]:
     ]
 
 
-def _beyond(axis: Linear, value: float) -> Markup | None:
+def _beyond(axis: LinearScale, value: float) -> Markup | None:
     """Return an arrow for a value that the axis does not hold."""
     if not np.isfinite(value) or axis.low <= value <= axis.high:
         return None
@@ -98,17 +104,17 @@ def _beyond(axis: Linear, value: float) -> Markup | None:
     )
 
 
-def _marks(axis: Linear) -> list[str]:
+def _marks(axis: LinearScale) -> list[str]:
     return [_share(place) for place, _ in axis.ticks()]
 
 
-def _upright(axis: Linear, value: float | None) -> Markup | None:
+def _upright(axis: LinearScale, value: float | None) -> Markup | None:
     if value is None or not (x := _percent(axis, value)):
         return None
     return tag("line", x1=x, x2=x, y1="0", y2="100%", class_="zero")
 
 
-def _percent(axis: Linear, value: float) -> str:
+def _percent(axis: LinearScale, value: float) -> str:
     return _share(float(axis.place(value))) if np.isfinite(value) else ""
 
 

@@ -29,7 +29,7 @@ class Scale(Protocol):
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearScale:
     """Even steps from ``low`` to ``high``."""
 
     low: float
@@ -38,7 +38,7 @@ class Linear:
     step: float = 0.0
 
     @classmethod
-    def over(cls, *values: Any, pad: float = 0.04, count: int = 5) -> Linear:
+    def over(cls, *values: Any, pad: float = 0.04, count: int = 5) -> LinearScale:
         """Return a scale that holds all finite values, and a little air."""
         low, high = extent(*values)
         air = pad * (high - low)
@@ -64,11 +64,11 @@ class Log:
     @classmethod
     def over(cls, *values: Any, pad: float = 0.04) -> Log:
         """Return a scale that holds all values, and a little air."""
-        linear = Linear.over(*(np.log10(np.asarray(v, dtype=float)) for v in values), pad=pad)
+        linear = LinearScale.over(*(np.log10(np.asarray(v, dtype=float)) for v in values), pad=pad)
         return cls(linear.low, linear.high)
 
     def place(self, values: Any) -> np.ndarray:
-        return Linear(self.low, self.high).place(np.log10(np.asarray(values, dtype=float)))
+        return LinearScale(self.low, self.high).place(np.log10(np.asarray(values, dtype=float)))
 
     def ticks(self) -> list[tuple[float, str]]:
         return _marked(self, self._values())
@@ -118,7 +118,7 @@ def parameter_scale(values: Any) -> Scale:
     numbers = np.asarray(values, dtype=float)
     if len(numbers) > 2 and numbers.min() > 0 and numbers.max() >= 20 * numbers.min():
         return Log.over(numbers)
-    return Linear.over(numbers)
+    return LinearScale.over(numbers)
 
 
 def extent(*values: Any) -> tuple[float, float]:

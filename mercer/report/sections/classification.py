@@ -21,10 +21,10 @@ from mercer.report.charts.frame import (
     thinned,
     whiskers,
 )  # fmt: skip
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import LinearScale
 from mercer.report.html import Markup, card, scroller, stack, switch, table, tag
 from mercer.report.sections.rare import precision_recall, threshold_card
-from mercer.report.study import Thresholds
+from mercer.report.study import ThresholdStudy
 
 BOTH = 6  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this have smaller cells
@@ -32,7 +32,7 @@ UPRIGHT = 5  # from so many classes on the headings stand upright
 SHORT = 3  # unless the names of all of them have at most so many letters
 PARTS = 2  # tables beside each other, for the figures of many classes
 WIDTHS = ((20, "wide"), (WIDE, "large"), (BOTH, "broad"))  # what more classes than this need
-RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
+RATES = LinearScale(-0.02, 1.02)  # a little air: perfect curves lie on the edge
 FRAME = Frame(RATES, RATES, height=360.0)
 CURVE_POINTS = 400  # of one curve; several share four times as many
 GRID = np.linspace(0.0, 1.0, 101)
@@ -40,7 +40,7 @@ CELLS = (("counts", "Counts"), ("shares", "Row shares"))
 
 
 def panels(
-    evaluation: Any, learning: Markup | None, thresholds: Thresholds | None = None
+    evaluation: Any, learning: Markup | None, thresholds: ThresholdStudy | None = None
 ) -> list[Markup]:
     """Return the cells of the grid, in an order that leaves no gaps for few or many classes."""
     matrix, figures = confusion(evaluation), by_class(evaluation)
@@ -226,7 +226,7 @@ def _counts(above: Frame, bins: Any) -> Markup:
         f"{percent(a, 0)} to {percent(b, 0)}\n{count(n, 'row')}"
         for a, b, n in zip(bins.edges[:-1], bins.edges[1:], weight, strict=True)
     ]
-    y = Linear(0.0, float(weight.max()) or 1.0, count=1)
+    y = LinearScale(0.0, float(weight.max()) or 1.0, count=1)
     frame = Frame(above.x, y, height=70.0, top=8.0, bottom=6.0, room=above.left)
     inside = bars(frame, bins.edges, weight, "soft", tips)
     name = tag("text", "rows", x=2, y=40, class_="axis")

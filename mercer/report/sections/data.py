@@ -19,7 +19,7 @@ from mercer.report.charts.frame import (
     legend,
     line,
 )
-from mercer.report.charts.scale import Bands, Linear
+from mercer.report.charts.scale import Bands, LinearScale
 from mercer.report.html import Markup, card, join, tag
 from mercer.report.study import ColumnPicture, Correlations, DataPicture
 
@@ -87,8 +87,8 @@ def _target_words(data: DataPicture, target: np.ndarray) -> Iterator[str]:
 def _bins(data: DataPicture, one: ColumnPicture, key: str) -> Markup:
     """Return upright bars of the rows in each bin, and the target below."""
     n, tips = len(one.labels), _tips(data, one)
-    across = Linear(0.0, float(n))
-    top = Frame(across, Linear(0.0, float(max(one.counts.max(), 1)), count=2), SIZE[0], BARS,
+    across = LinearScale(0.0, float(n))
+    top = Frame(across, LinearScale(0.0, float(max(one.counts.max(), 1)), count=2), SIZE[0], BARS,
                 top=8.0, right=6.0, bottom=4.0, room=6.0)  # fmt: skip
     below = _shares if data.classes else _means
     y, right = dot(SIZE[1] - 6), dot(SIZE[0] - 6)
@@ -107,10 +107,12 @@ def _bins(data: DataPicture, one: ColumnPicture, key: str) -> Markup:
     )
 
 
-def _shares(data: DataPicture, one: ColumnPicture, across: Linear, tips: Sequence[str]) -> Markup:
+def _shares(
+    data: DataPicture, one: ColumnPicture, across: LinearScale, tips: Sequence[str]
+) -> Markup:
     """Return the share of each class within each bin, one above the other."""
-    frame = Frame(across, Linear(0.0, 1.0), SIZE[0], SIZE[1], top=BARS + 6, right=6.0, bottom=24.0,
-                  room=6.0)  # fmt: skip
+    frame = Frame(across, LinearScale(0.0, 1.0), SIZE[0], SIZE[1], top=BARS + 6, right=6.0,
+                  bottom=24.0, room=6.0)  # fmt: skip
     ends = np.cumsum(np.nan_to_num(one.target), axis=1)
     bins = [
         [
@@ -136,10 +138,12 @@ def _box(frame: Frame, i: int, low: float, high: float, class_: str) -> Markup:
     )
 
 
-def _means(data: DataPicture, one: ColumnPicture, across: Linear, tips: Sequence[str]) -> Markup:
+def _means(
+    data: DataPicture, one: ColumnPicture, across: LinearScale, tips: Sequence[str]
+) -> Markup:
     """Return the mean of the target within each bin, and that of all rows."""
     means, middles = one.target[:, 0], np.arange(len(one.labels)) + 0.5
-    scale = Linear.over(means, data.overall, pad=0.1)
+    scale = LinearScale.over(means, data.overall, pad=0.1)
     frame = Frame(across, scale, SIZE[0], SIZE[1], top=BARS + 6, right=6.0, bottom=24.0, room=6.0)
     known = np.isfinite(means)
     return tag(

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._words import count, sentence, short
 from mercer.report.charts.frame import colour_bar, dot, drawing, thinned
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import LinearScale
 from mercer.report.html import Markup, data, switch, tag
 from mercer.report.sections.groups import Groups, by_error, by_label
 from mercer.report.study import Cloud
@@ -119,7 +119,7 @@ def _point_size(n: int) -> int:
 
 def _places(points: Any) -> tuple[np.ndarray, np.ndarray]:
     points = np.asarray(points, dtype=float)
-    across, up = (Linear.over(column, pad=0.05).place(column) for column in points.T)
+    across, up = (LinearScale.over(column, pad=0.05).place(column) for column in points.T)
     return SIZE[0] * across, SIZE[1] * (1.0 - up)
 
 

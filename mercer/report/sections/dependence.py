@@ -10,7 +10,7 @@ from mercer._words import number, sentence, short
 from mercer.cv_results import is_number
 from mercer.plot.records import PartialDependence
 from mercer.report.charts.frame import Frame, band, chart, dots, legend, line
-from mercer.report.charts.scale import Bands, Linear
+from mercer.report.charts.scale import Bands, LinearScale
 from mercer.report.html import Markup, join, tag
 
 KINDS = ("model", "second", "third")
@@ -21,7 +21,7 @@ def dependence(found: Sequence[PartialDependence], words: str) -> Markup | None:
     """Return a chart for each column, all with one scale of predictions."""
     if not found:
         return None
-    y = Linear.over(*(part for one in found for part in _extent(one)))
+    y = LinearScale.over(*(part for one in found for part in _extent(one)))
     charts = [_chart(one, y, f"dependence-{i}") for i, one in enumerate(found)]
     return join(
         tag("h3", "How predictions go with a column"),
@@ -39,10 +39,10 @@ def _extent(one: PartialDependence) -> tuple[np.ndarray, ...]:
     return (one.mean,) if len(one.names) > 1 else (one.low, one.high)
 
 
-def _chart(one: PartialDependence, y: Linear, key: str) -> Markup:
+def _chart(one: PartialDependence, y: LinearScale, key: str) -> Markup:
     numeric = all(map(is_number, one.values))
     x = np.asarray(one.values, float) if numeric else np.arange(len(one.values))
-    scale = Linear.over(x) if numeric else Bands(tuple(map(str, one.values)), most=5)
+    scale = LinearScale.over(x) if numeric else Bands(tuple(map(str, one.values)), most=5)
     frame = Frame(scale, y, width=340.0, height=240.0)
     marks = [_line(frame, one, x, k, numeric) for k in range(len(one.names))]
     names = (short(one.column, 30), "prediction" if one.names == ("prediction",) else _shown(one))

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._words import count, number, short
 from mercer.plot.object_records import SeriesLines, StrongTerms, Term
 from mercer.report.charts.frame import Frame, chart, figure, line, thinned
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import LinearScale
 from mercer.report.html import Markup, join, tag
 
 MOST_POINTS = 200  # of a line
@@ -28,8 +28,8 @@ def object_cards(found: Sequence[SeriesLines | StrongTerms]) -> Markup | None:
 # ---------------------------------------------------------------- series
 def _series(one: SeriesLines, key: str) -> Markup:
     longest = max(len(values) for values in one.lines)
-    x, y = Linear(0.0, float(max(longest - 1, 1)), count=4), Linear.over(*one.lines)
-    cards = [_class_of_series(one, k, Linear(x.low, x.high, count=4), y, key)
+    x, y = LinearScale(0.0, float(max(longest - 1, 1)), count=4), LinearScale.over(*one.lines)
+    cards = [_class_of_series(one, k, LinearScale(x.low, x.high, count=4), y, key)
              for k in range(len(one.classes))]  # fmt: skip
     words = f"Some series of {short(one.name, 40)}"
     bold = "; bold are support vectors, which carry the model" if one.support.any() else ""
@@ -39,7 +39,7 @@ def _series(one: SeriesLines, key: str) -> Markup:
     )
 
 
-def _class_of_series(one: SeriesLines, k: int, x: Linear, y: Linear, key: str) -> Markup:
+def _class_of_series(one: SeriesLines, k: int, x: LinearScale, y: LinearScale, key: str) -> Markup:
     frame = Frame(x, y, width=340.0, height=220.0)
     own = np.flatnonzero(one.places == k).tolist()
     order = sorted(own, key=lambda i: bool(one.support[i]))  # bold lines above

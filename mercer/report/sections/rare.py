@@ -9,11 +9,11 @@ import numpy as np
 from mercer._words import called, fixed, number, percent, sentence
 from mercer.plot.ranking_records import PrecisionRecall
 from mercer.report.charts.frame import Frame, chart, dots, guide, line, thinned
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import LinearScale
 from mercer.report.html import Markup, card, join, table, tag
-from mercer.report.study import Score, Study, Thresholds
+from mercer.report.study import Score, Study, ThresholdStudy
 
-RATES = Linear(-0.02, 1.02)  # a little air: perfect curves lie on the edge
+RATES = LinearScale(-0.02, 1.02)  # a little air: perfect curves lie on the edge
 FRAME = Frame(RATES, RATES, height=360.0)
 CURVE_POINTS = 400
 LEADING = ("average precision", "precision", "recall")  # first where a class is rare
@@ -46,7 +46,7 @@ def _flattering(accuracy: Score) -> str:
 
 
 # ---------------------------------------------------------------- the curve
-def precision_recall(evaluation: Any, thresholds: Thresholds | None = None) -> Markup:
+def precision_recall(evaluation: Any, thresholds: ThresholdStudy | None = None) -> Markup:
     """Return precision against recall of the positive class, with thresholds as dots."""
     curve, name = evaluation.precision_recall, called(evaluation.positive)
     average = fixed(evaluation.average_precision)
@@ -74,7 +74,7 @@ def steps(curve: PrecisionRecall, most: int = CURVE_POINTS) -> tuple[np.ndarray,
     return np.column_stack([begins, recall[kept]]).ravel(), np.repeat(precision[kept], 2)
 
 
-def _dots(thresholds: Thresholds) -> Markup:
+def _dots(thresholds: ThresholdStudy) -> Markup:
     found = thresholds.table
     tips = [
         f"called from {number(t, 3)} on\nprecision {percent(p)}, recall {percent(r)}"
@@ -84,7 +84,7 @@ def _dots(thresholds: Thresholds) -> Markup:
 
 
 # ---------------------------------------------------------------- thresholds
-def threshold_card(evaluation: Any, thresholds: Thresholds) -> Markup:
+def threshold_card(evaluation: Any, thresholds: ThresholdStudy) -> Markup:
     """Return what follows from calling rows positive from some probabilities on."""
     found, name = thresholds.table, called(evaluation.positive)
     head = ["from", "precision", "recall", "F₁", "flagged"]
@@ -100,7 +100,7 @@ def threshold_card(evaluation: Any, thresholds: Thresholds) -> Markup:
     return card("Where to draw the line", tag("p", " ".join(told)), inside)
 
 
-def _marked(threshold: float, thresholds: Thresholds) -> Markup:
+def _marked(threshold: float, thresholds: ThresholdStudy) -> Markup:
     """Return a threshold with marks, and their meaning for those who hear the page."""
     marks = {
         "●": ("used", thresholds.used == threshold),

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._words import count, number, percent
 from mercer.report.charts.frame import Frame, bars, chart, dots, guide, line, thinned
-from mercer.report.charts.scale import LARGEST, Linear, nice
+from mercer.report.charts.scale import LARGEST, LinearScale, nice
 from mercer.report.html import Markup, card, table
 
 MOST_POINTS = 1000
@@ -37,7 +37,7 @@ def panels(evaluation: Any, learning: Markup | None) -> list[Markup]:
 
 def predicted(prediction: Any, truth: Any, tips: Any, evaluation: Any) -> Markup:
     """Return predictions against the truth, with the line where they are equal."""
-    both = Linear.over(prediction, truth)
+    both = LinearScale.over(prediction, truth)
     frame = Frame(both, both, height=360.0)
     ends = np.array([both.low, both.high])
     words = "On the dashed line the prediction is exact."
@@ -52,8 +52,8 @@ def predicted(prediction: Any, truth: Any, tips: Any, evaluation: Any) -> Markup
 
 def residuals(prediction: Any, residual: Any, tips: Any) -> Markup:
     """Return residuals against predictions, with their running mean."""
-    scale = Linear.over(prediction)
-    frame = Frame(scale, Linear.over(residual, [0.0]), height=360.0)
+    scale = LinearScale.over(prediction)
+    frame = Frame(scale, LinearScale.over(residual, [0.0]), height=360.0)
     x, y = running_mean(prediction, residual)
     words = "Actual less predicted. Where the line, a running mean, leaves 0, the model is biased."
     summary = (
@@ -79,7 +79,7 @@ def histogram(residual: np.ndarray) -> Markup:
     edges = _edges(residual)
     heights, _ = np.histogram(residual, edges)
     top = float(heights.max()) * 1.05
-    frame = Frame(Linear(edges[0], edges[-1]), Linear(0.0, top), height=300.0)
+    frame = Frame(LinearScale(edges[0], edges[-1]), LinearScale(0.0, top), height=300.0)
     tips = [
         f"{number(a, 3)} to {number(b, 3)}\n{count(n, 'row')}"
         for a, b, n in zip(edges[:-1], edges[1:], heights, strict=True)
@@ -104,7 +104,7 @@ def quantiles(evaluation: Any) -> Markup:
 def _edges(residual: np.ndarray) -> np.ndarray:
     """Return round edges of bins that hold all residuals."""
     residual = np.clip(residual, -LARGEST, LARGEST)
-    scale = Linear.over(residual, pad=0.0)
+    scale = LinearScale.over(residual, pad=0.0)
     marks = nice(scale.low, scale.high, _n_bins(residual))
     step = marks[1] - marks[0]
     return np.concatenate([[marks[0] - step], marks, [marks[-1] + step]])

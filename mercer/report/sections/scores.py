@@ -9,7 +9,7 @@ import numpy as np
 from mercer._words import NBSP, capital, count, fixed, listing, number, percent, sentence, short
 from mercer.checks import Finding, open_leaks
 from mercer.report.charts.intervals import axis_around, axis_over, axis_strip, bar_strip, strip
-from mercer.report.charts.scale import Linear
+from mercer.report.charts.scale import LinearScale
 from mercer.report.html import Markup, card, tag
 from mercer.report.sections.rare import of_a_rare_class
 from mercer.report.study import Estimate, Importance, Score, Study
@@ -156,7 +156,7 @@ def _contest(score: Score, own: str) -> Markup:
     return _lines(rows, axis_strip(axis, share), "contest")
 
 
-def _row(score: Score, axis: Linear, name: str, e: Estimate, class_: str) -> Markup:
+def _row(score: Score, axis: LinearScale, name: str, e: Estimate, class_: str) -> Markup:
     value, between = told(score, e.value), interval(score, e)
     tip = "\n".join(filter(None, (name, value, between, _lead(score, name))))
     picture = strip(axis, e, class_, zero=score.model.value, tip=tip)
@@ -211,7 +211,7 @@ def columns(importances: Sequence[Importance], words: str) -> Markup | None:
     )
 
 
-def _importance(one: Importance, text: str, axis: Linear) -> Markup:
+def _importance(one: Importance, text: str, axis: LinearScale) -> Markup:
     drop = one.drop
     between = f"95{NBSP}% interval {number(drop.low, 3)} to {number(drop.high, 3)}"
     tip = f"{one.column}\nthe score falls by {number(drop.value, 3)}\n{between}"

@@ -10,7 +10,7 @@ from mercer._words import number, sentence, short
 from mercer.cv_results import is_number
 from mercer.plot.records import Surface
 from mercer.report.charts.frame import Frame, chart, colour_bar, dot, dots, line, ring
-from mercer.report.charts.scale import Bands, Linear, parameter_scale
+from mercer.report.charts.scale import Bands, LinearScale, parameter_scale
 from mercer.report.html import Markup, card, join, table, tag
 from mercer.report.wording import aligned
 
@@ -35,7 +35,7 @@ def _curve(surface: Surface) -> Markup:
     values, scores = surface.values[0], np.asarray(surface.scores, dtype=float)
     scale = parameter_scale(values)
     x = np.arange(len(values)) if isinstance(scale, Bands) else np.asarray(values, dtype=float)
-    frame = Frame(scale, Linear.over(scores), width=460.0, height=340.0)
+    frame = Frame(scale, LinearScale.over(scores), width=460.0, height=340.0)
     best = surface.chosen[0]
     tips = [_tip(surface, (i,)) for i in range(len(values))]
     marks = [
