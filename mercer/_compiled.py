@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -34,7 +35,9 @@ def compiled_part(**flags: Any) -> Any:
     """Return a decorator for a loop that only other compiled loops call.
 
     It cannot be called from Python: what translates arguments is left out, which is a third of
-    the time that compiling takes.
+    the time that compiling takes. One that has a single caller and is large may be
+    ``inline="always"``: LLVM goes through a part once more for each caller above it. Of many small
+    parts that costs more than it saves.
     """
     return compiled(no_cpython_wrapper=True, **flags)
 
@@ -68,10 +71,18 @@ def _stamped(loop: Any) -> Any:
     """
     kept = getattr(getattr(loop, "_cache", None), "_cache_file", None)
     if kept is not None:  # else nothing is kept, or nothing is compiled
-        scope = loop.py_func.__globals__
-        used = [scope[name] for name in loop.py_func.__code__.co_names if name in scope]
-        kept._source_stamp = kept._source_stamp, *map(_stamp, used)
+        kept._source_stamp = kept._source_stamp, *map(_stamp, _used(loop.py_func))
     return loop
+
+
+def _used(function: Any) -> Iterator[Any]:
+    """Yield what a function calls by its name, or by that of the module that holds it."""
+    names, scope = function.__code__.co_names, function.__globals__
+    for found in (scope[name] for name in names if name in scope):
+        if isinstance(found, ModuleType):
+            yield from (getattr(found, name, None) for name in names)
+        else:
+            yield found
 
 
 def _stamp(used: Any) -> Any:

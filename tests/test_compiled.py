@@ -100,18 +100,21 @@ def inner(x):
 """
 LOOP = """
 from mercer._compiled import compiled
-from parts import STEP, inner
+{imports}
 
 @compiled()
 def outer(x):
-    return STEP * inner(x)
+    return {parts}STEP * {parts}inner(x)
 """
 
 
-def test_what_is_kept_is_out_of_date_when_a_part_of_another_file_changes(tmp_path):
+@pytest.mark.parametrize(
+    ("imports", "parts"), [("from parts import STEP, inner", ""), ("import parts", "parts.")]
+)
+def test_what_is_kept_is_out_of_date_when_a_part_of_another_file_changes(tmp_path, imports, parts):
     """Numba's own stamp is of the file of the loop: it would go on with the old part."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    (tmp_path / "loop.py").write_text(LOOP)
+    (tmp_path / "loop.py").write_text(LOOP.format(imports=imports, parts=parts))
 
     def answer(step: int, change: int) -> int:
         (tmp_path / "parts.py").write_text(PARTS.format(step=step, change=change))

@@ -177,6 +177,10 @@ SENTENCES: dict[str, Words] = {
     "relative gap, infeasibility": _gap,
     "relative gradient": _gradient,
     "error and relative gradient": _gradient,
+    "relative decrement": _says(
+        "the optimum for the rows of the last part and a summary of those before, to within {}; it "
+        "need not be that of all rows at once"
+    ),
     "gradient norm": _says(_STATIONARY),  # of any function: nothing is known of convexity
     "generalised gradient norm": _says(_STATIONARY),
     "stationarity": _says(_STATIONARY),

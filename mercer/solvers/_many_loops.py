@@ -37,7 +37,7 @@ def _lower(target, gap, tol):
     return target * max(0.1, min(0.7, 0.8 * tol / gap))
 
 
-@compiled_part()
+@compiled_part(inline="always")
 def _polish(K, z, lo, hi, eps, beta, e):
     """Take one Newton step of the free points, whose rows are there."""
     free = newton.free_points(beta, lo, hi)
@@ -48,7 +48,7 @@ def _polish(K, z, lo, hi, eps, beta, e):
             newton._cut_step(K, free, step, sign, lo, hi, eps, beta, e)
 
 
-@compiled_part()
+@compiled_part(inline="always")
 def _lazily(rows, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e):
     """Take pairwise steps on rows that are fetched when used; return (steps, whether it is done).
 
@@ -83,7 +83,7 @@ def _lazily(rows, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fix
     return steps, False
 
 
-@compiled_part()
+@compiled_part(inline="always")
 def _solve(
     matrix, rows, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed, room,
     beta, e,

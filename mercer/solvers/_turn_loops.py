@@ -112,7 +112,7 @@ def _picked(values, index, like):
     return out
 
 
-@compiled_part()
+@compiled_part(inline="always")
 def _pairwise(K, rows, diagonal, lo, hi, eps, tol, beta, e, up, down, active, burst, room):
     """Take pairwise steps in float32 on some points; then bring β and all of e up to date."""
     m, n = len(active), len(beta)

@@ -127,7 +127,7 @@ def test_a_column_that_is_not_there_is_named_with_its_nearest_names():
         "lacks the column 'age'.*did you mean 'ages'",
     )
     few = polars_frame().select("day")
-    refuses(lambda: encoder.transform(few), ValueError, "the columns 'age', 'job'.*X has 'day'")
+    refuses(lambda: encoder.transform(few), ValueError, "the columns 'age', 'job'.*it has 'day'")
 
 
 def test_an_array_has_the_columns_of_fit():
