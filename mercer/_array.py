@@ -244,6 +244,12 @@ def run_tiles(
     Ctrl-C included, calls ``on_error`` and stops all workers before their next tile.
     """
     workers = max(1, min(workers, len(tiles)))
+    if workers == 1 or in_pool():  # a thread of the pool must not wait for its own pool
+        with one_blas_thread():
+            for worker in range(workers):
+                for tile in tiles[worker::workers]:
+                    work(tile, worker)
+        return
     stop = Event()
 
     def loop(worker: int) -> None:
@@ -253,10 +259,6 @@ def run_tiles(
             work(tile, worker)
 
     with one_blas_thread():
-        if workers <= 1 or in_pool():  # a thread of the pool must not wait for its own pool
-            for worker in range(workers):
-                loop(worker)
-            return
         futures = [pool().submit(loop, worker) for worker in range(workers)]
         try:
             for future in futures:

@@ -228,7 +228,10 @@ def _plain(value: Any) -> Any:
     if type(value) in _PLAIN:  # most parts are: asking for an abstract class is slow
         return value
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {
+            str(name): part if type(part) in _PLAIN else _plain(part)
+            for name, part in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return type(value)(map(_plain, value))
     if isinstance(value, np.ndarray):
@@ -241,10 +244,10 @@ def _plain(value: Any) -> Any:
 def _holds_nan(part: Any) -> bool:
     """Tell whether a plain value, or one inside it, is NaN."""
     if isinstance(part, dict):
-        return any(map(_holds_nan, part.values()))
-    if isinstance(part, (list, tuple)):
-        return any(map(_holds_nan, part))
-    return part != part
+        part = part.values()
+    elif not isinstance(part, (list, tuple)):
+        return part != part
+    return any(one != one if type(one) in _PLAIN else _holds_nan(one) for one in part)
 
 
 def _flat(parts: Mapping[str, Any], prefix: str = "") -> Iterator[Row]:

@@ -7,6 +7,7 @@ compiled loop needs Python once for each thread, not once for each tile.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -87,7 +88,7 @@ class Differences(NamedTuple):
         self._in_threads(lambda *part: loops.fill(self, *part, mirror, out))
         if mirror:
             workers = self._workers()
-            run_tiles(lambda w, _: loops.copy_upper(w, workers, out), range(workers), workers)
+            _side_by_side(lambda worker: loops.copy_upper(worker, workers, out), workers)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Return Σⱼ k(xᵢ, yⱼ) weightsⱼₜ, multiplied and added up in float64, shape (n, t)."""
@@ -113,9 +114,16 @@ class Differences(NamedTuple):
 
         for first in range(0, n, step):
             last = min(first + step, n)
-            part = partial(_of_worker, work, first, last, workers)
-            run_tiles(part, range(workers), workers)
+            _side_by_side(partial(_of_worker, work, first, last, workers), workers)
 
 
-def _of_worker(work: Any, first: int, last: int, workers: int, worker: int, _: int) -> None:
+def _of_worker(work: Any, first: int, last: int, workers: int, worker: int) -> None:
     work(first, last, worker, workers)
+
+
+def _side_by_side(work: Callable[[int], None], workers: int) -> None:
+    """Call work(worker) for each of them; none of it uses BLAS, which one alone need not hold."""
+    if workers == 1:
+        work(0)
+    else:
+        run_tiles(lambda worker, _: work(worker), range(workers), workers)

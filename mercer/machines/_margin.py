@@ -225,9 +225,9 @@ def weighted_classes(
 
 def require_weights(classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
     """Raise if a class has only weights of zero."""
-    missing = np.setdiff1d(np.arange(len(classes)), codes[weight > 0])
-    if len(missing):
-        label = classes.tolist()[missing[0]]
+    counts = np.bincount(codes[weight > 0], minlength=len(classes))
+    if not counts.all():
+        label = classes.tolist()[int(counts.argmin())]
         raise ValueError(f"class {label!r} of y has only weights of zero")
 
 
