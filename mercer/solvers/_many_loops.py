@@ -17,7 +17,9 @@ from mercer.solvers import _newton_loops as newton
 from mercer.solvers import _smo_loops as smo
 from mercer.solvers._turn_loops import STEP_COST, _picked, take_turns
 
-BURST = 256  # steps after which the rows are counted
+BURST = 128  # steps after which the rows are counted
+NEARLY_TWO = 1.9  # new rows a step, which has two: most points will turn out to be needed
+SELDOM = 0.25  # new rows a step: for now the points that matter are known
 ROUNDS = 8  # of lowering the violation until the gap is small as well
 FEW_FREE = 300  # free points whose conditions are solved to rounding
 NEGLIGIBLE = 1e-15
@@ -48,45 +50,87 @@ def _polish(K, z, lo, hi, eps, beta, e):
             newton._cut_step(K, free, step, sign, lo, hi, eps, beta, e)
 
 
+@compiled_part()
+def _among_fetched(
+    fixed, room, held_room, diagonal, z, lo, hi, eps, tol, operations, have, beta, e
+):  # fmt: skip
+    """Solve the problem of the points whose rows are there; return the steps.
+
+    All others have β = 0. A step costs as much as there are such points, and Newton steps help.
+    """
+    points = newton.places_of(have)
+    f = len(points)
+    local, held = room[: f * f].reshape(f, f), held_room[: f * f].reshape(f, f)
+    for i in range(f):
+        smo.fetch(fixed, points, i, local[i])
+    new, residual = _picked(beta, points, beta), _picked(e, points, e)
+    steps, _, _ = take_turns(
+        held, local, _picked(diagonal, points, diagonal), _picked(z, points, z),
+        _picked(lo, points, lo), _picked(hi, points, hi), eps, 0.0, tol, new, residual,
+        room[f * f :], 2**62, operations,
+    )  # fmt: skip
+    for i in range(f):
+        beta[points[i]] = new[i]
+    return steps
+
+
 @compiled_part(inline="always")
-def _lazily(rows, index, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e):
+def _lazily(
+    rows, index, diagonal, z, lo, hi, eps, tol, early, lazy, operations, K, fixed, room, held_room,
+    have, beta, e,
+):  # fmt: skip
     """Take pairwise steps on rows that are fetched when used; return (steps, whether it is done).
 
-    Not done are problems that use many rows, or take many steps.
+    Where new rows have become rare, the problem of the points that have theirs is solved by itself.
+    Not done are problems that use many rows, or take many steps, or of which nearly all rows that
+    are asked for are new when a share ``early`` of them is there.
     """
     m = len(z)
     most = min(30.0 * m, operations / (STEP_COST * m))
     up, down = np.empty(m), np.empty(m)
     short = _picked(diagonal, np.arange(m), K)
-    steps, target = 0, tol
-    for _ in range(ROUNDS):
+    steps, walked, since, before, target, rounds = 0, 0, 0, 0, tol, 0
+    while rounds < ROUNDS:
         smo.set_all_masks(beta, lo, hi, eps, up, down)
         every = np.arange(m)
         residual, ups, downs = _picked(e, every, K), _picked(up, every, K), _picked(down, every, K)
-        violation, taken = np.inf, BURST
-        while taken == BURST and violation > 0.8 * target:
+        violation, taken, rare = np.inf, BURST, False
+        while taken == BURST and violation > 0.8 * target and not rare:
             taken, violation = smo.run(
                 K, short, residual, ups, downs, beta, lo, hi, K.dtype.type(eps), 0.8 * target,
                 BURST, rows, index, have,
             )  # fmt: skip
-            steps += taken
-            if _count(have) > lazy * m or steps > most:
+            walked, since = walked + taken, since + taken
+            fetched = _count(have)
+            in_vain = fetched > early * m and fetched - before > NEARLY_TWO * taken
+            if in_vain or fetched > lazy * m or walked > most:
                 break
+            rare = since > fetched > 0 and fetched - before < SELDOM * taken
+            before = fetched
         newton._set_residuals(fixed, z, beta, e)
+        if rare and violation > 0.8 * target and 2 * before * before <= len(room):
+            steps += _among_fetched(
+                fixed, room, held_room, diagonal, z, lo, hi, eps, 0.5 * target,
+                STEP_COST * m * since, have, beta, e,
+            )  # fmt: skip
+            newton._set_residuals(fixed, z, beta, e)
+            since = 0
+            continue
         if violation > 0.8 * target:
-            return steps, False
+            return steps + walked, False
         _polish(fixed, z, lo, hi, eps, beta, e)
         _, violation, gap = gap_of(beta, e, z, lo, hi, eps)
         if violation <= tol and gap <= 0.95 * tol:
-            return steps, True
+            return steps + walked, True
         target = _lower(target, gap, tol) if gap > 0.95 * tol else 0.5 * target
-    return steps, False
+        rounds += 1
+    return steps + walked, False
 
 
 @compiled_part(inline="always")
 def _solve(
-    matrix, rows, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K, fixed, room,
-    beta, e,
+    matrix, rows, index, diagonal, z, lo, hi, eps, tol, early, lazy, whole, operations, K, fixed,
+    room, held_room, beta, e,
 ):  # fmt: skip
     """Solve one problem; return (steps, whether violation and gap are within the tolerance)."""
     m, fetched = len(z), index
@@ -94,10 +138,11 @@ def _solve(
     if len(matrix) > 0:
         for i in range(m):
             smo.fetch(matrix, index, i, K[i])
-        fetched, lazy = index[:0], 1.0
+        fetched, early, lazy = index[:0], 1.0, 1.0
     steps, done = _lazily(
-        rows, fetched, diagonal, z, lo, hi, eps, tol, lazy, operations, K, fixed, have, beta, e
-    )
+        rows, fetched, diagonal, z, lo, hi, eps, tol, early, lazy, operations, K, fixed, room,
+        held_room, have, beta, e,
+    )  # fmt: skip
     if done or not whole:
         return steps, done
     if len(matrix) == 0:
@@ -123,24 +168,24 @@ def _solve(
 
 @compiled()
 def solve_each(
-    matrix, rows, todo, offsets, index, diagonal, z, lo, hi, eps, tol, lazy, whole, operations, K,
-    fixed, room, beta, e, steps, done,
+    matrix, rows, todo, offsets, index, diagonal, z, lo, hi, eps, tol, early, lazy, whole,
+    operations, K, fixed, room, held_room, beta, e, steps, done,
 ):  # fmt: skip
     """Solve the problems ``todo``, each on its part offsets[p] … offsets[p + 1] of the arrays.
 
     Kernel values come from a ``matrix`` of all points, or if that is empty from their ``rows``;
-    ``lazy`` is the share of rows that are fetched one by one; a problem that needs more is left,
-    or with ``whole`` gets all of them. No more than about ``operations`` are spent on each.
-    ``K``, ``fixed`` (the same memory, not written to) and ``room`` hold the square of the largest
-    problem.
+    ``lazy`` is the share of rows that are fetched one by one, ``early`` that at which it is asked
+    whether it will do; a problem that needs more is left, or with ``whole`` gets all. No more than
+    about ``operations`` are spent on each. ``K`` and ``room`` hold the square of the largest
+    problem; ``fixed`` and ``held_room`` are the same memory, not written to.
     """
     for p in todo:
         a, b = offsets[p], offsets[p + 1]
         m = b - a
         square, held = K[: m * m].reshape(m, m), fixed[: m * m].reshape(m, m)
         steps[p], done[p] = _solve(
-            matrix, rows, index[a:b], diagonal[a:b], z[a:b], lo[a:b], hi[a:b], eps, tol, lazy,
-            whole, operations, square, held, room, beta[a:b], e[a:b],
+            matrix, rows, index[a:b], diagonal[a:b], z[a:b], lo[a:b], hi[a:b], eps, tol, early,
+            lazy, whole, operations, square, held, room, held_room, beta[a:b], e[a:b],
         )  # fmt: skip
         newton._set_residuals(held, z[a:b], beta[a:b], e[a:b])  # of β ≠ 0 all rows are there
 

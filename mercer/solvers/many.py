@@ -25,7 +25,7 @@ CHECK_ALL = 2**17  # kernel values of a proof that leaves out no point
 SQUARES_TOGETHER = 2**24  # kernel values of what a thread solves before it looks at the clock
 SIDE_BY_SIDE = 2000  # points of all problems that are worth a second thread
 LAZY = 0.4  # share of its rows that a problem fetches one by one
-LAZY_ALONE = 0.15  # of a problem without others, whose rows all threads can compute together
+EARLY = 0.15  # share at which one without others is left, whose rows all threads can compute
 
 Part = tuple[np.ndarray, MarginProblem]
 
@@ -125,19 +125,17 @@ class _Many:
             for _ in range(workers)
         ]
 
-        plan = (LAZY_ALONE, False, 4 * BETWEEN) if self.is_alone else (LAZY, True, BETWEEN)
+        plan = (EARLY, LAZY, False, 4 * BETWEEN) if self.is_alone else (1.0, LAZY, True, BETWEEN)
 
         def work(todo: np.ndarray, worker: int) -> None:
             if limits.stopped():
                 return
             matrix, room = rooms[worker]
-            fixed = matrix.view()
-            fixed.flags.writeable = False
             self.begun[todo] = True
             loops.solve_each(
                 *self.source, todo, self.offsets, self.index, self.diagonal, self.z, self.lo,
-                self.hi, self.eps, self.tol, *plan, matrix, fixed, room, self.beta, self.e,
-                self.steps, self.done,
+                self.hi, self.eps, self.tol, *plan, matrix, fixed(matrix), room, fixed(room),
+                self.beta, self.e, self.steps, self.done,
             )  # fmt: skip
 
         run_tiles(work, self._shares(workers), workers, limits.interrupt)
