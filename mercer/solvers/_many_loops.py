@@ -19,7 +19,7 @@ from mercer.solvers._turn_loops import STEP_COST, _picked, take_turns
 
 BURST = 128  # steps after which the rows are counted
 NEARLY_TWO = 1.9  # new rows a step, which has two: most points will turn out to be needed
-SELDOM = 0.25  # new rows a step: for now the points that matter are known
+SELDOM = 0.5  # new rows a step: for now the points that matter are known
 ROUNDS = 8  # of lowering the violation until the gap is small as well
 FEW_FREE = 300  # free points whose conditions are solved to rounding
 NEGLIGIBLE = 1e-15

@@ -220,6 +220,21 @@ def test_words_and_labels_that_are_words():
     assert model.predict(["ba", "zx"]).tolist() == ["early", "late"]
 
 
+@pytest.mark.parametrize("noise", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize("C", [1.0, 300.0])
+def test_a_large_problem_has_the_optimum_of_libsvm_whatever_share_of_its_rows_it_needs(noise, C):
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(2300, 3))
+    y = rows[:, 0] ** 2 + rows[:, 1] + noise * rng.normal(size=len(rows)) > 0.5
+    kernel = RBF(gamma=2.0)
+    model = SVC(kernel, C=C, tol=1e-5).fit(rows, y)
+    peer = svm.SVC(gamma=2.0, C=C, tol=1e-5).fit(rows, y)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(
+        dual_of(model, rows, y, kernel), dual_of(peer, rows, y, kernel), rtol=1e-6
+    )
+
+
 # ---------------------------------------------------------------- ends
 def test_stopping_early_is_said_and_keeps_the_best():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
