@@ -17,7 +17,7 @@ from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
 from mercer.margin import MarginProblem
 from mercer.result import Status
-from mercer.solvers import MarginSolution, SmoState, solve_margin
+from mercer.solvers import MarginSolution, SmoState, solve_many, solve_margin
 
 SHARED = {
     "kernel": """\
@@ -60,18 +60,23 @@ class SingleMachine(MarginEstimator):
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
     ) -> None:
         """Solve one problem on all points, from a start β, and store the machine."""
-        K, index = self._gram(sample), np.arange(len(sample))
-        start = None
-        if beta is not None:
+        K, index, limits = self._gram(sample), np.arange(len(sample)), self._limits()
+        begun: MarginSolution | SmoState | None
+        if beta is None:
+            [begun] = solve_many(K, [(index, problem)], tol=self.tol, limits=limits)
+        else:
             used = np.flatnonzero(beta)
-            start = SmoState(beta, problem.z - K.combine(used, beta[used], index))
+            begun = SmoState(beta, problem.z - K.combine(used, beta[used], index))
+        if isinstance(begun, MarginSolution):
+            self._keep_machine(sample, begun)
+            return
         solution = solve_margin(
             K,
             index,
             problem,
             tol=self.tol,
-            limits=self._limits(),
-            start=start,
+            limits=limits,
+            start=begun,
             exact=cache(lambda: self._gram(sample, dtype=np.float64)),
         )
         if solution.status is Status.NOT_SEPARABLE:

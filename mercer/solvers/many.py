@@ -52,7 +52,7 @@ class KernelSource(NamedTuple):
 
 
 def solve_many(
-    K: Gram, parts: Sequence[Part], *, tol: float, limits: Limits, about: Sequence[str]
+    K: Gram, parts: Sequence[Part], *, tol: float, limits: Limits, about: Sequence[str] = ("",)
 ) -> list[MarginSolution | SmoState | None]:
     """Solve margin problems from nothing, all in compiled loops, and prove them.
 
