@@ -177,6 +177,10 @@ SENTENCES: dict[str, Words] = {
     "relative gap, infeasibility": _gap,
     "relative gradient": _gradient,
     "error and relative gradient": _gradient,
+    "relative decrement": _says(
+        "the optimum for the last part of the rows and a parabola for those before, to within a "
+        "relative Newton decrement of {size}; it is not proved for all rows together"
+    ),
     "gradient norm": _says(_STATIONARY),  # of any function: nothing is known of convexity
     "generalised gradient norm": _says(_STATIONARY),
     "stationarity": _says(_STATIONARY),
