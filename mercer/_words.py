@@ -74,6 +74,8 @@ def fixed(value: Any) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Return a share in per cent; what is not quite all or nothing does not look like it.
 
+    It is rounded as a share: 0.8625 is 0.863 in a table, and so 86.3 % (not 86.2 %) beside it.
+
     Examples
     --------
     >>> [percent(share).replace(NBSP, " ") for share in (0.5, 1.0, 0.9999, 0.0, 0.0001)]
@@ -88,7 +90,8 @@ def percent(share: float, digits: int = 1) -> str:
         return f"<{NBSP}{least:.{digits}f}{NBSP}%"
     if 100.0 - least / 2 <= 100 * share < 100.0:
         return f">{NBSP}{100 - least:.{digits}f}{NBSP}%"
-    return minus(f"{100 * share:.{digits}f}") + NBSP + "%"
+    rounded = float(f"{share:.{digits + 2}f}")
+    return minus(f"{100 * rounded:.{digits}f}") + NBSP + "%"
 
 
 def duration(seconds: float) -> str:

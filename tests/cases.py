@@ -410,7 +410,7 @@ ESTIMATORS = [
     GraphSpreading(5, clamp=True, unlabelled=None),
     ICA(random_state=0),
     ICA(2, contrast="exp", algorithm="deflation", random_state=0),
-    KernelICA(random_state=0),
+    KernelICA(n_restarts=0, random_state=0),
     SIR(),
     LocalSIR(2),
     SupervisedPCA(),

@@ -27,6 +27,16 @@ KERNEL_ESTIMATORS = [e for e in ESTIMATORS if isinstance(e, KernelEstimator)]
 LEARNED = (MetricRidge, MetricRidgeClassifier)  # kernels of a distance alone
 ANY_KERNEL = [e for e in KERNEL_ESTIMATORS if not isinstance(e, LEARNED)]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+every_fourth_estimator = pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(estimator, marks=() if place % 4 == 0 else pytest.mark.long)
+        for place, estimator in enumerate(ESTIMATORS)
+    ],
+    ids=repr,
+)
+"""All of them in a whole run: of what takes long."""
+
 every_sparse_estimator = pytest.mark.parametrize(
     "estimator", [e for e in ESTIMATORS if get_tags(e).input_tags.sparse], ids=repr
 )
@@ -258,7 +268,7 @@ def test_a_pipeline_is_the_same_by_hand(estimator):
 
 
 # ---------------------------------------------------------------- memory
-@every_estimator
+@every_fourth_estimator
 def test_answers_for_many_rows_never_allocate_the_whole_matrix(estimator):
     rows, new = table(600, 3), table(40_000, 3, seed=1)
     model = clone(estimator)

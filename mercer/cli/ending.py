@@ -34,7 +34,8 @@ def ended(app: Any) -> None:
     except ValueError as error:
         if os.environ.get("MERCER_TRACEBACK"):
             raise
-        _stop(f"{error} (MERCER_TRACEBACK=1 shows where)", DATA)
+        first, *_ = (str(error).strip() or repr(error)).splitlines()  # others say where it was
+        _stop(f"{first} (MERCER_TRACEBACK=1 shows where)", DATA)
 
 
 def _misused(error: Any) -> None:

@@ -32,6 +32,7 @@ TUNING_SHARE = 0.6  # of a time limit for all searches
 FIT_SHARE = 0.55  # of what is left after them for the last fit
 NARROW_SHARE = 0.5  # of the time of a search for what an estimator searches itself
 LEAST_ROWS = 100  # of a last fit that there is too little time for
+DEAREST = "metric"  # cost of models that are not begun once the time limit has cut another short
 AFTER_INTERRUPT = 3.0  # seconds for the last fit after Ctrl-C
 GROWTH = {"metric": 2.2, "cube": 3.0, "square": 2.2, "line": 1.0}
 """The cost of a fit to n rows grows as this power of n."""
@@ -127,6 +128,10 @@ class Learner:
         left = self.limits.seconds_left()
         tuning = Limits.of(time_limit=None if left is None else TUNING_SHARE * left)
         for place, attempt in enumerate(attempts):
+            others = found or place + 1 < len(attempts)
+            if others and self.cut and attempt.recipe.cost == DEAREST:
+                self._was_cut(f"the model {attempt.label!r}, which takes longest, was not tried")
+                continue
             seconds = tuning.seconds_left()
             left_over = sum(other.weight for other in attempts[place:])
             share = None if seconds is None else max(seconds * attempt.weight / left_over, 0.1)
@@ -156,7 +161,7 @@ class Learner:
         return AttemptSearch(attempt.name, attempt.recipe, search, attempt)
 
     def _tuned(self, attempt: Attempt, seconds: float | None) -> KernelSearchCV:
-        plan, Z = attempt.plan, attempt.route.Z
+        plan, Z, limits = attempt.plan, attempt.route.Z, Limits.of(time_limit=seconds)
         estimator = attempt.recipe.estimator(
             self.kernel, self.seed, landmarks=plan.landmarks, memory=self.memory
         )
@@ -181,6 +186,7 @@ class Learner:
                 return ended.search
         else:
             grid = self._narrowed(estimator, attempt.recipe.grid, Z, seconds)
+        how["time_limit"] = None if seconds is None else max(limits.seconds_left() or 0.0, 0.1)
         if grid is None:
             return tune(estimator, Z, self.problem.y, groups=self.problem.groups, **how)
         search = KernelSearchCV(estimator, grid, **how)

@@ -206,6 +206,11 @@ def learnable(problem: TableProblem) -> TableProblem:
                 f"the target {problem.target!r} has values up to {largest:.2g}, whose squares "
                 f"overflow: divide it by a power of ten"
             )
+        if largest < 1.0 / LARGEST:
+            raise CommandError(
+                f"the target {problem.target!r} has values up to {largest:.2g}, whose squares "
+                f"vanish: multiply it by a power of ten"
+            )
         return problem
     if len(values) > MANY or len(values) > max(2, len(problem) / 2):
         raise CommandError(

@@ -181,9 +181,10 @@ def usual_rivals(
         X, y, encode, words = _encoded(subject, train, own.seed, most_cells)
         columns = _plain(encode(rows.data))
         for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
-            with threads_for(_cells(columns)):
-                found[rival] = _answers(Subject(model), columns, own)
             words += told
+            if model is not None:
+                with threads_for(_cells(columns)):
+                    found[rival] = _answers(Subject(model), columns, own)
         if seconds <= FEWEST_SECONDS:
             words.append("there was no time to compare with boosted trees")
     except LeftOutError as reason:
@@ -238,14 +239,35 @@ def _plain(X: Any) -> Any:
 def _fitted(
     subject: Subject, X: Any, y: np.ndarray, seconds: float, seed: int
 ) -> Iterator[tuple[str, Any, list[str]]]:
-    """Yield the name of each model to compare with, the fitted model, and words on it."""
+    """Yield the name of each model to compare with, the fitted model or None, and words on it."""
     classes = subject.task == "classify"
     if not subject.is_linear:
-        with collected(ConvergenceWarning) as told:
-            model = linear_model(X, y, classes=classes, time_limit=seconds)
-        yield LINEAR, model, ["the linear model stopped short of its optimum"] if told else []
+        yield LINEAR, *_linear(X, y, classes, seconds, seed)
     if not sp.issparse(X) and seconds > FEWEST_SECONDS:  # of a sparse table trees see little
         yield TREES, *_trees(X, y, classes, seed)
+
+
+def _linear(
+    X: Any, y: np.ndarray, classes: bool, seconds: float, seed: int
+) -> tuple[Any, list[str]]:
+    """Return a linear model of as many rows as there is time for (None: of none), and words on it.
+
+    One that stops before its optimum may answer nonsense, which would flatter the model beside it.
+    """
+    part, rng = np.arange(len(y)), np.random.default_rng(seed)
+    while True:
+        seconds /= 2.0
+        with collected(ConvergenceWarning) as told:
+            model = linear_model(X[part], y[part], classes=classes, time_limit=seconds)
+        if getattr(model[-1], "status_", "") != "time_limit":
+            break
+        if len(part) <= FEWEST_ROWS:
+            return None, ["there was no time to compare with a linear model"]
+        part = some_rows(y, max(len(part) // 4, FEWEST_ROWS), rng, classes=classes)
+    words = ["the linear model stopped short of its optimum"] if told else []
+    if len(part) < len(y):
+        words.append(f"there was time to fit the linear model to {len(part):,} training rows only")
+    return model, words
 
 
 def _trees(X: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> tuple[Any, list[str]]:

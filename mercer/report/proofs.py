@@ -178,8 +178,8 @@ SENTENCES: dict[str, Words] = {
     "relative gradient": _gradient,
     "error and relative gradient": _gradient,
     "relative decrement": _says(
-        "the optimum for the rows of the last part and a summary of those before, to within {}; it "
-        "need not be that of all rows at once"
+        "the optimum for the last part of the rows and a parabola for those before, to within a "
+        "relative Newton decrement of {size}; it is not proved for all rows together"
     ),
     "gradient norm": _says(_STATIONARY),  # of any function: nothing is known of convexity
     "generalised gradient norm": _says(_STATIONARY),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 pytest.importorskip("typer")
 pytest.importorskip("polars")
 
+from mercer.cli import learn
 from mercer.cli.learn import UNCUT, Learner
 from mercer.cli.recipes import EFFORTS, RECIPES, Plan
 from mercer.report import _budget as budget
@@ -84,3 +86,39 @@ def test_the_report_says_whether_the_time_limit_cut_anything(mercer, table, tmp_
     told = page.read_text(encoding="utf-8")
     assert "the time limit cut the work short" in told.replace("The time", "the time")
     assert UNCUT not in told
+
+
+def test_what_takes_longest_is_not_begun_once_time_is_short(mercer, table, monkeypatch):
+    tuned, seen = Learner._tuned, []
+
+    def out_of_time(self, attempt, seconds):
+        seen.append(attempt.name)
+        search = tuned(self, attempt, seconds)
+        search.status_ = "time_limit"
+        return search
+
+    monkeypatch.setattr(Learner, "_tuned", out_of_time)
+    ended = mercer("fit", table, "-t", "risk", "--no-save", "--no-report")
+    assert ended.code == 0
+    assert seen == ["svm", "logistic"]
+    assert "'metric', which takes longest, was not tried" in " ".join(ended.err.split())
+
+
+def test_what_narrows_a_search_takes_of_its_time(mercer, table, monkeypatch):
+    narrowed, limits = Learner._narrowed, []
+
+    def slowly(*given):
+        time.sleep(0.2)
+        return narrowed(*given)
+
+    class Noted(learn.KernelSearchCV):
+        def fit(self, *given, **more):
+            limits.append(self.time_limit)
+            return super().fit(*given, **more)
+
+    monkeypatch.setattr(Learner, "_narrowed", slowly)
+    monkeypatch.setattr(learn, "KernelSearchCV", Noted)
+    words = ("--model", "metric", "--effort", "quick", "--time-limit", "60s")
+    assert mercer("fit", table, "-t", "risk", *words, "--no-save", "--no-report").code == 0
+    assert limits
+    assert max(limits) <= learn.TUNING_SHARE * 60.0 - 0.2

@@ -43,12 +43,16 @@ def figures() -> set[int]:
     return sizes | usual | {effort.first_rows, effort.landmarks, SMALLEST}
 
 
-def sizes() -> list[int]:
-    """Return sizes of tables; of those around a figure, rows to learn from or rows in all."""
+def near_figures(distance: int) -> set[int]:
+    """Return the sizes near a figure, be it that of the rows to learn from or of all rows."""
     whole = {n for figure in figures() for n in (figure, round(figure / (1 - TEST_SIZE)))}
-    around = {n + step for n in whole for step in range(-1, 2)}
+    return {n + step for n in whole for step in range(-distance, distance + 1)}
+
+
+def sizes() -> list[int]:
+    """Return sizes of tables: all small ones, those near a figure, and a few others."""
     drawn = np.random.default_rng(0).integers(BOTH_TASKS, LARGEST, 8).tolist()
-    return sorted(n for n in {*range(4, BOTH_TASKS), *around, *drawn} if 4 <= n <= LARGEST)
+    return sorted(n for n in {*range(4, BOTH_TASKS), *near_figures(1), *drawn} if 4 <= n <= LARGEST)
 
 
 def cases() -> list:

@@ -74,7 +74,9 @@ def test_a_column_of_texts_is_compared_by_its_words(mercer, tmp_path):
     assert np.mean(model.predict(new.select("text")) == new["label"].to_numpy()) > 0.9
 
 
-@pytest.mark.parametrize("file", ["c.parquet", "c.jsonl", "c.csv"])
+@pytest.mark.parametrize(
+    "file", ["c.parquet", *(pytest.param(f, marks=pytest.mark.long) for f in ("c.jsonl", "c.csv"))]
+)
 def test_a_column_of_lists_is_one_of_series(mercer, tmp_path, file):
     table = curves()
     if file.endswith("csv"):
@@ -109,6 +111,7 @@ def test_a_column_of_strings_is_compared_by_its_pieces(mercer, tmp_path):
     assert about["scores"]["model"]["accuracy"]["value"] > 0.8
 
 
+@pytest.mark.long
 def test_several_kinds_are_added_up_where_each_tells_a_part(mercer, tmp_path):
     words, bumps = reviews(120), curves(120, seed=1)
     both = (words["label"] == "good").to_numpy().astype(int) + (bumps["label"] == "late").to_numpy()

@@ -39,7 +39,7 @@ def fitted(mercer, *words):
     return json.loads(ended.out)
 
 
-@pytest.mark.parametrize("data", ["parts", "parts/*.parquet"])
+@pytest.mark.parametrize("data", [pytest.param("parts", marks=pytest.mark.long), "parts/*.parquet"])
 def test_a_folder_or_a_pattern_of_files(mercer, parts, tmp_path, data):
     result = fitted(mercer, data, "-t", "y", "--ignore", "high", "--no-report")
     assert result["route"] in ("normal", "cg")
@@ -74,6 +74,7 @@ def test_predictions_of_all_files_in_their_order(mercer, parts, tmp_path):
     np.testing.assert_array_equal(two, found[:2_000])
 
 
+@pytest.mark.long
 def test_it_goes_on_from_a_checkpoint(mercer, parts, tmp_path):
     words = ("parts", "-t", "y", "--ignore", "high", "--no-report", "--checkpoint", "kept")
     first = fitted(mercer, *words)

@@ -233,3 +233,25 @@ def test_a_folder_that_may_not_be_written(mercer, table, monkeypatch):
 def test_an_error_leaves_nothing_on_stdout_for_machines(mercer, table):
     ended = mercer("fit", table, "-t", "rsk", "--json")
     assert (ended.code, ended.out) == (3, "")
+
+
+@pytest.mark.parametrize(("unit", "advice"), [(1e300, "divide"), (1e-300, "multiply")])
+def test_targets_whose_squares_are_no_numbers_are_refused(mercer, tmp_path, unit, advice):
+    numbers(60).with_columns(y=unit * pl.col("a")).write_csv(tmp_path / "t.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", *QUICK)
+    assert ended.code == 3
+    assert f"{advice} it by a power of ten" in ended.err
+
+
+def test_an_error_in_all_fits_is_told_in_one_line(mercer, tmp_path, monkeypatch):
+    def fit(self, X, y, sample_weight=None):
+        raise ValueError("these rows are not for me\nand more about it")
+
+    monkeypatch.setattr(library.Ridge, "fit", fit)
+    numbers(60).with_columns(y=pl.col("a")).write_csv(tmp_path / "t.csv")
+    words = ("--model", "linear", "--effort", "quick", "--no-save", "--no-report", "-q")
+    ended = mercer("fit", "t.csv", "-t", "y", *words)
+    assert ended.code == 3
+    assert "fits failed, the first with" in ended.err
+    assert "Traceback" not in ended.err
+    assert len(ended.err.splitlines()) == 1

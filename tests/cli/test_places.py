@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -144,14 +145,16 @@ def test_an_ending_that_names_no_format_is_refused_at_once(folder, mercer):
 
 
 # ---------------------------------------------------------------- half of a file
-@pytest.fixture
+@contextmanager
 def full_disk():
-    """No file can be longer than 1000 bytes."""
+    """No file can be longer than 1000 bytes: that of pytest's own lines neither."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize(
@@ -167,10 +170,11 @@ def full_disk():
     ],
     ids=lambda words: f"{words[0]} {words[-1]}",
 )
-def test_a_full_disk_costs_no_old_file(folder, mercer, full_disk, words):
+def test_a_full_disk_costs_no_old_file(folder, mercer, words):
     (folder / words[-1]).write_bytes(b"old")
     before = content(folder)
-    ended = mercer(*words)
+    with full_disk():
+        ended = mercer(*words)
     assert ended.code in (3, 4), ended.err
     assert "mercer: " in ended.err
     assert words[-1] in ended.err.splitlines()[-1]

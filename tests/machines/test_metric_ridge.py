@@ -180,7 +180,7 @@ def interaction(seed, n=700, d=20):
     return rows, y + 0.3 * rows[:, 4] + 0.2 * random.normal(size=n)
 
 
-@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("seed", [2, pytest.param(5, marks=pytest.mark.long)])
 def test_the_shape_that_a_metric_likes_teaches_it_again(seed):
     """Chosen among columns of noise, width and exponent are not those of the columns that matter.
 

@@ -238,6 +238,7 @@ FIT = textwrap.dedent("""
 """)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills as Unix does")
 def test_a_killed_process_goes_on_and_reaches_the_same_result(folder, tmp_path):
     home, found = tmp_path / "kept", tmp_path / "coef.npy"

@@ -90,7 +90,17 @@ def visible_panels(page) -> list[str]:
 
 
 # ---------------------------------------------------------------- it shows
-@pytest.mark.parametrize("name", samples.STUDIES)
+LARGE = ("digits", "thirty")  # of many classes, which take a browser longest
+studies = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name in LARGE else name
+        for name in samples.STUDIES
+    ],
+)
+
+
+@studies
 def test_every_page_opens_without_a_complaint(show, name):
     page = show(name)
     assert page.locator("h1").is_visible()
@@ -107,7 +117,7 @@ WIDE = """(width) => [...document.querySelectorAll('[role=tab]')].flatMap((tab) 
 })"""
 
 
-@pytest.mark.parametrize("name", samples.STUDIES)
+@studies
 def test_nothing_runs_over_the_side(show, name):
     page = show(name)
     for width in (390, 768, 1024, 1440, 1920):
@@ -156,7 +166,9 @@ def test_wide_screens_are_used(show):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["binary", "digits", "regression"])
+@pytest.mark.parametrize(
+    "name", ["binary", *(pytest.param(n, marks=pytest.mark.long) for n in ("digits", "regression"))]
+)
 def test_text_has_contrast(show, name, scheme):
     found = show(name, color_scheme=scheme).evaluate(CONTRAST, 4.5)
     assert all(tab["checked"] > 30 for tab in found)
@@ -422,7 +434,9 @@ def test_no_heading_stands_alone_at_the_end_of_a_page(show):
     assert set(page.locator(".panel h2, .panel h3, figcaption").evaluate_all(kept)) == {"avoid"}
 
 
-@pytest.mark.parametrize("name", ["digits", "thirty", "hostile"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(n, marks=pytest.mark.long) for n in LARGE), "hostile"]
+)
 def test_nothing_is_wider_than_the_paper(show, name):
     page = show(name, 794)  # A4 at 96 dots an inch
     page.emulate_media(media="print")

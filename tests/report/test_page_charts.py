@@ -366,3 +366,9 @@ def test_few_sentences_are_shown_and_the_others_folded():
     assert shown.count("<li>") == OPEN_SENTENCES
     assert folded.count("<li>") == 6 + 4  # a fold for a single sentence would save nothing
     assert what_was_done({}, {}) is None
+
+
+def test_shares_are_rounded_in_sentences_as_in_tables():
+    shares = [right / 80.0 for right in range(1, 80)]
+    told = [percent(share).strip(f"{NBSP}%") for share in shares]
+    assert told == [f"{100 * float(f'{share:.3f}'):.1f}" for share in shares]

@@ -48,17 +48,31 @@ def test_the_linear_model_sees_the_columns_of_the_model_encoded_once(data, model
     assert np.allclose(found["linear model"].prediction, plain.predict(np.cbrt(Z)))
 
 
-def test_a_linear_model_that_is_out_of_time_says_so():
+def test_a_linear_model_that_is_out_of_time_is_no_rival():
     train, test = halves(CANCER)
     subject = Subject.of(SVC().fit(*train))
     own = ModelAnswers.of(subject, *test)
     found, words = usual_rivals(subject, as_rows(test[0]), own, (as_rows(train[0]), train[1]), 1e-9)
-    assert "linear model" in found
-    assert "boosted trees" not in found
+    assert list(found) == [f"always {np.bincount(train[1]).argmax()}"]
     assert words == [
-        "the linear model stopped short of its optimum",
+        "there was no time to compare with a linear model",
         "there was no time to compare with boosted trees",
     ]
+
+
+def test_a_linear_model_of_few_rows_is_one_at_its_optimum(monkeypatch):
+    (X, y), test = halves(CANCER)
+    X, y = (np.repeat(side, 40, axis=0) for side in (X, y))
+    subject = Subject.of(SVC().fit(X[::40], y[::40]))
+    own = ModelAnswers.of(subject, *test)
+
+    def slow(A, b, *, classes, time_limit):
+        return linear_model(A, b, classes=classes, time_limit=0.0 if len(b) > 2000 else None)
+
+    monkeypatch.setattr("mercer.report._rivals.linear_model", slow)
+    found, words = usual_rivals(subject, as_rows(test[0]), own, (as_rows(X), y), 2.0)
+    assert words[0] == "there was time to fit the linear model to 1,500 training rows only"
+    assert np.mean(found["linear model"].prediction == test[1]) > 0.9
 
 
 def test_of_very_many_training_rows_a_part_is_taken():

@@ -72,6 +72,7 @@ def test_it_finds_the_moons_and_says_how_little_it_knows():
     assert search.best_estimator_.n_labelled_ == 6
 
 
+@pytest.mark.long
 def test_frames_texts_missing_labels_and_several_scores():
     names = np.array(["low", "high"])[TRUE].astype(object)
     names[few(4) < 0] = None
