@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Event, current_thread
 from typing import Any
@@ -213,7 +215,7 @@ POOL = "mercer-tiles"
 @cache
 def pool() -> ThreadPoolExecutor:
     """Return the threads of this process: what they have taken of memory is used again."""
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix=POOL)
+    return ThreadPoolExecutor(_cores(), thread_name_prefix=POOL)
 
 
 def in_pool() -> bool:
@@ -225,11 +227,30 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child 
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-def n_threads() -> int:
+def _cores() -> int:
     """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+_most_threads: ContextVar[int | None] = ContextVar("most_threads", default=None)
+
+
+def n_threads() -> int:
+    """Return the number of threads that may work: the cores of this process, or fewer."""
+    return min(_cores(), _most_threads.get() or _cores())
+
+
+@contextmanager
+def at_most_threads(n_jobs: int | None) -> Iterator[None]:
+    """Hold the threads of a block at ``n_jobs``; None is no limit, −1 all cores, −2 all but one."""
+    most = n_jobs if n_jobs is None or n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+    before = _most_threads.set(most)
+    try:
+        yield
+    finally:
+        _most_threads.reset(before)
 
 
 def run_tiles(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -62,3 +63,12 @@ def class_priors(priors: Any, totals: np.ndarray) -> np.ndarray:
             f"priors must be {count} positive numbers with sum 1, one of each class; got {priors!r}"
         )
     return P / P.sum()
+
+
+def estimated_covariance(estimator: Any, rows: np.ndarray) -> np.ndarray:
+    """Return the covariance that another's estimator finds in the rows of a class."""
+    found = clone(estimator, safe=False)  # any object that has covariance_
+    found.fit(rows)
+    if not hasattr(found, "covariance_"):
+        raise ValueError(f"covariance must be an estimator that leaves covariance_; got {found!r}")
+    return np.asarray(found.covariance_, dtype=np.float64)

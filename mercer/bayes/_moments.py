@@ -95,6 +95,17 @@ class Moments(NamedTuple):
             values[lag:, lag] = weight @ (rows[:, lag:] * rows[:, : d - lag]) / count
         return cls(values, False)
 
+    @classmethod
+    def of_covariance(cls, S: np.ndarray, order: int) -> Moments:
+        """Return those of a covariance, with lags up to the order."""
+        d = len(S)
+        if order >= d - 1:
+            return cls(S, True)
+        values = np.zeros((d, order + 1))
+        for lag in range(order + 1):
+            values[lag:, lag] = np.diagonal(S, -lag)
+        return cls(values, False)
+
     def independent(self) -> Moments:
         """Return the moments of independent columns of variance 1."""
         d = len(self.values)

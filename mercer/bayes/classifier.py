@@ -16,8 +16,8 @@ from mercer._estimator import (
     class_codes,
     validated,
 )
-from mercer._labels import class_priors, codes_among, known_classes
-from mercer._sklearn import Interval, StrOptions
+from mercer._labels import class_priors, codes_among, estimated_covariance, known_classes
+from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, StateError
 from mercer.bayes._moments import (
     LOG_2PI,
@@ -74,6 +74,10 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         columns), by the rule of Ledoit and Wolf; the certificate says so. A class whose rows are
         all equal borrows the variances within the other classes; a column that varies only in
         other classes is given the share 1/(n_c + 1) of its variance there, as if by one more row.
+    covariance : covariance estimator or None, default=None
+        An estimator whose ``fit`` leaves ``covariance_``, such as those of `sklearn.covariance`: a
+        copy is fitted to the rows of each class; tied classes have the sum weighted by π. Only
+        where one is singular it is shrunk, by ``shrinkage="auto"``.
     ddof : {0, 1}, default=0
         A covariance is the sum of squares over n_c − ddof (tied: n − C · ddof): 0 is maximum
         likelihood, 1 has no bias.
@@ -131,6 +135,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         "loss": ["array-like", None],
         "priors": ["array-like", None],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
+        "covariance": [HasMethods("fit"), None],
         "ddof": [Interval(Integral, 0, 1, closed="both")],
         "reject": [Interval(Real, 0, None, closed="left"), None],
         "reject_label": [Real, str, None],
@@ -147,6 +152,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         loss: Any = None,
         priors: Any = None,
         shrinkage: Any = "auto",
+        covariance: Any = None,
         ddof: int = 0,
         reject: float | None = None,
         reject_label: Any = None,
@@ -156,6 +162,7 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         self.loss = loss
         self.priors = priors
         self.shrinkage = shrinkage
+        self.covariance = covariance
         self.ddof = ddof
         self.reject = reject
         self.reject_label = reject_label
@@ -172,12 +179,38 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         self.priors_ = class_priors(self.priors, counts)
         self._loss_matrix()
         self._reject_value()
-        rows = self._centre(X, codes, weight)
+        rows, self.counts_ = self._centre(X, codes, weight), counts
+        if self.covariance is not None:
+            return self._fit_estimated(X, codes, weight)
         parts = self._parts(rows, codes, weight, counts)
         self._keep_factors([part.factor(self._lags, self.shrinkage) for part in parts])
-        self.counts_, unit = counts, lag_products(self.scale_, self._lags)
+        unit = lag_products(self.scale_, self._lags)
         self.scatters_ = np.array([part.scatter(self._lags) * unit for part in parts])
         self._accept(self._proved(X, codes, weight, counts))
+        return self
+
+    def _fit_estimated(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> GaussianBayes:
+        """Take the covariances that an estimator finds in the classes."""
+        if (weight != 1.0).any() or self.shrinkage not in ("auto", None) or self.ddof:
+            raise ValueError(
+                f"a covariance estimator takes neither sample_weight, shrinkage nor ddof; got "
+                f"{self.covariance!r} with one of them"
+            )
+        each = range(len(self.classes_))
+        S = np.array([estimated_covariance(self.covariance, X[codes == c]) for c in each])
+        if self.tied:
+            S = np.einsum("c,cij->ij", self.priors_, S)[None]
+        S = S / (self.scale_[:, None] * self.scale_)
+        moments = [Moments.of_covariance(covariance, self._lags) for covariance in S]
+        sizes = [len(X)] if self.tied else self.counts_
+        self._keep_factors(
+            [
+                shrunk_factor(m, self.shrinkage, partial(m.normal_intensity, n), n)
+                for m, n in zip(moments, sizes, strict=True)
+            ]
+        )
+        self.__dict__.pop("scatters_", None)  # partial_fit has nothing to go on with
+        self._accept(self._claim(moments, 0.0, 0))
         return self
 
     def partial_fit(
@@ -200,6 +233,8 @@ class GaussianBayes(BayesRule, ProvedEstimator):
         """
         self._validate_params()
         first = not hasattr(self, "classes_")
+        if self.covariance is not None or not (first or hasattr(self, "scatters_")):
+            raise ValueError("partial_fit needs covariance=None: estimators want all rows at once")
         X, y = validated(self, X, y, reset=first, dtype=[np.float64, np.float32], order="C")
         weight = check_weights(sample_weight, len(X))
         self.classes_ = known_classes(self, classes)
@@ -297,7 +332,8 @@ class GaussianBayes(BayesRule, ProvedEstimator):
             m._replace(shrinkage=s).misfit(factor)
             for m, s, factor in zip(moments, self.shrinkage_, self.factors_, strict=True)
         ]
-        about = f"Gaussian classes of order {self._lags} have the means and moments of the data"
+        whose = "of the data" if self.covariance is None else f"that {self.covariance!r} found"
+        about = f"Gaussian classes of order {self._lags} have the means and moments {whose}"
         shrunk = np.flatnonzero(self.shrinkage_ > 0.0)
         if self.shrinkage == "auto" and len(shrunk):
             about += f"; {len(shrunk)} singular covariance(s) shrunk"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._replacing import replacing
+from mercer.io.c_votes import decision, probabilities
 from mercer.io.formulas import Formula, MachineFormula
 
 STATISTICS = {
@@ -27,15 +28,17 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
 
     It defines ``void NAME_values(const double *x, double *f)`` and, of a regressor of one target,
     ``double NAME_predict(const double *x)``; of a classifier ``int NAME_predict(const double *x)``,
-    the place of the label in ``NAME_classes``. All numbers are exact float64, so that answers
-    differ from the model's by rounding alone. Compile it with ``-lm``.
+    the place of the label in ``NAME_classes``, and of one with probabilities
+    ``void NAME_probabilities(const double *x, double *p)``. All numbers are exact float64, so that
+    answers differ from the model's by rounding alone. Compile it with ``-lm``.
 
     Parameters
     ----------
     model : estimator
         A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`,
-        `KernelRidgeClassifier`, `KernelLogistic` or `KernelMachine` with a kernel of inner products
-        or distances.
+        `KernelRidgeClassifier`, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
+        `LaplacianRidge` or `LaplacianRidgeClassifier` with a kernel of inner products or distances,
+        or a linear model.
     path : str or Path
         Where to.
     name : str, default="model"
@@ -56,7 +59,8 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise ValueError(f"name must be a name of the language C; got {name!r}")
     machine = MachineFormula.of(model)
-    about = f"{type(model).__name__} of {len(machine.centres)} centres with {model.kernel_!r}"
+    kernel = f" with {model.kernel_!r}" if hasattr(model, "kernel_") else ""
+    about = f"{type(model).__name__} of {len(machine.centres)} centres{kernel}"
     with replacing(path) as file:
         for line in _lines(machine, name, about):
             file.write(f"{line}\n".encode())
@@ -71,6 +75,10 @@ def _lines(machine: MachineFormula, name: str, about: str) -> Iterator[str]:
     yield from _table(f"static const double {name}_s[{max(n, 1)}][{d}]", machine.centres)
     yield from _table(f"static const double {name}_a[{max(n, 1)}][{t}]", machine.coefs)
     yield from _table(f"static const double {name}_b[1][{t}]", machine.offsets[None])
+    if machine.odds is not None and machine.odds.slopes is not None:
+        yield from _table(f"static const double {name}_slope[{t}][2]", machine.odds.slopes)
+        shifts = np.zeros(t) if machine.odds.shifts is None else machine.odds.shifts
+        yield from _table(f"static const double {name}_shift[1][{t}]", shifts[None])
     yield from _kernel(machine.kernel, name, d)
     yield f"void {name}_values(const double *x, double *f) {{"
     yield f"  for (int o = 0; o < {t}; o++) f[o] = 0.0;"
@@ -152,20 +160,9 @@ def _prediction(machine: MachineFormula, name: str, t: int) -> Iterator[str]:
     kind = "char *const" if isinstance(labels[0], str) else "double"
     text = [_string(v) if isinstance(v, str) else _number(v) for v in labels]
     yield f"const {kind} {name}_classes[{len(text)}] = {{{', '.join(text)}}};"
+    yield from decision(machine, name)
     yield f"int {name}_predict(const double *x) {{"
-    yield f"  double f[{t}];"
-    yield f"  {name}_values(x, f);"
-    if machine.pairs:
-        k = len(labels)
-        yield f"  int votes[{k}] = {{0}}, best = 0;"
-        for o, (i, j) in enumerate(machine.pairs):
-            yield f"  votes[f[{o}] > 0.0 ? {i} : {j}]++;"
-        yield f"  for (int c = 1; c < {k}; c++) if (votes[c] > votes[best]) best = c;"
-        yield "  return best;"
-    elif t == 1:
-        yield f"  return f[0] {machine.above} 0.0;"
-    else:
-        yield "  int best = 0;"
-        yield f"  for (int c = 1; c < {t}; c++) if (f[c] > f[best]) best = c;"
-        yield "  return best;"
+    yield f"  double f[{t}]; {name}_values(x, f); return {name}_decision(f);"
     yield "}"
+    if machine.odds is not None:
+        yield from probabilities(machine, name)

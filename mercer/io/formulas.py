@@ -19,6 +19,15 @@ from mercer.kernels import (
     Sigmoid,
 )
 from mercer.kernels.base import Constant, Exp, Normalized, Power, Product, Sum
+from mercer.linear import (
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PenaltyRegression,
+    QuantileRegression,
+    Ridge,
+)
 from mercer.machines import (
     SVC,
     SVR,
@@ -26,14 +35,22 @@ from mercer.machines import (
     KernelMachine,
     KernelRidge,
     KernelRidgeClassifier,
+    LaplacianRidge,
+    LaplacianRidgeClassifier,
+    LinearSVC,
     NuSVC,
     NuSVR,
     OneClassSVM,
+    Perceptron,
 )
 
-MACHINES = (
-    *(SVC, NuSVC, SVR, NuSVR, OneClassSVM),
+EXPANSIONS = (
+    *(SVC, NuSVC, SVR, NuSVR, OneClassSVM, Perceptron, LaplacianRidge, LaplacianRidgeClassifier),
     *(KernelRidge, KernelRidgeClassifier, KernelLogistic, KernelMachine),
+)
+LINEAR = (
+    *(LinearSVC, LogisticRegression, LinearRegression, Ridge, Lasso, ElasticNet),
+    *(QuantileRegression, PenaltyRegression),
 )
 
 
@@ -143,6 +160,13 @@ def _unknown(kernel: Any) -> Exception:
     )
 
 
+class Odds(NamedTuple):
+    """How values become probabilities: p = σ(af + s), a of each side of 0; else σ or softmax."""
+
+    slopes: np.ndarray | None = None  # (t, 2)
+    shifts: np.ndarray | None = None  # (t,), of LIBSVM
+
+
 class MachineFormula(NamedTuple):
     """f(x) = Σᵢ αᵢ k(x, sᵢ) + b, a column of α for each value, and what values mean."""
 
@@ -153,32 +177,59 @@ class MachineFormula(NamedTuple):
     classes: np.ndarray | None  # of a classifier; of novelty detection −1, 1
     pairs: list[tuple[int, int]]  # of values that are votes: positive for the first
     above: str = ">"  # how one value compares with 0 where it means the last class
+    ties: bool = False  # whether sums of values tell apart classes with as many votes
+    odds: Odds | None = None
 
     @classmethod
     def of(cls, model: Any) -> MachineFormula:
         """Return a fitted model; raise where it has no such form."""
-        if not isinstance(model, MACHINES):
-            known = ", ".join(machine.__name__ for machine in MACHINES)
+        if not isinstance(model, (*EXPANSIONS, *LINEAR)):
+            known = ", ".join(machine.__name__ for machine in (*EXPANSIONS, *LINEAR))
             raise TypeError(f"model must be one of {known}; got {type(model).__name__}")
         check_is_fitted(model)
-        if model.kernel_.domain != "vectors" or any(
-            isinstance(leaf, Precomputed) for leaf in model.kernel_.leaves()
-        ):
-            raise _unknown(model.kernel_)
-        centres, coefs = model._expansion()
+        kernel, centres, coefs = (_linear if isinstance(model, LINEAR) else _expanded)(model)
         by_pairs = bool(getattr(model, "_by_pairs", False))
-        if by_pairs and getattr(model, "break_ties", False):
-            raise ValueError("break_ties=True can't be exported: votes are counted")
-        classes = getattr(model, "classes_", None)
-        if isinstance(model, OneClassSVM):
-            classes = np.array([-1, 1])
-        rows = centres.rows(np.dtype(np.float64))
+        novelty = isinstance(model, OneClassSVM)
         return cls(
-            formula_of(model.kernel_),
-            rows.toarray() if centres.is_sparse else np.asarray(rows),
-            np.asarray(coefs, dtype=np.float64),
+            kernel,
+            centres,
+            coefs,
             np.broadcast_to(np.float64(model.intercept_), coefs.shape[1]).copy(),
-            classes,
+            np.array([-1, 1]) if novelty else getattr(model, "classes_", None),
             model._problems() if by_pairs else [],
-            ">=" if isinstance(model, OneClassSVM) else ">",
+            ">=" if novelty else ">",
+            by_pairs and getattr(model, "break_ties", False),
+            _odds(model),
         )
+
+    @property
+    def agrees(self) -> bool:
+        """Whether probabilities are moved until the predicted class is the likeliest."""
+        odds = self.odds
+        return odds is not None and odds.slopes is not None and odds.shifts is None
+
+
+def _expanded(model: Any) -> tuple[Formula, np.ndarray, np.ndarray]:
+    kernel = model.kernel_
+    leaves = kernel.leaves()
+    if kernel.domain != "vectors" or any(isinstance(leaf, Precomputed) for leaf in leaves):
+        raise _unknown(kernel)
+    centres, coefs = model._expansion()
+    rows = centres.rows(np.dtype(np.float64))
+    rows = rows.toarray() if centres.is_sparse else np.asarray(rows)
+    return formula_of(kernel), rows, np.asarray(coefs, dtype=np.float64)
+
+
+def _linear(model: Any) -> tuple[Formula, np.ndarray, np.ndarray]:
+    """Return w·x as a machine whose centres are the weights."""
+    weights = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    return INNER, weights, np.eye(len(weights))
+
+
+def _odds(model: Any) -> Odds | None:
+    if isinstance(model, (KernelLogistic, LogisticRegression)):
+        return Odds()
+    if not (getattr(model, "probability", False) and hasattr(model, "slopes_")):
+        return None
+    shifts = getattr(model, "shifts_", None)
+    return Odds(np.asarray(model.slopes_), None if shifts is None else np.asarray(shifts))

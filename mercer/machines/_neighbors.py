@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._array import parse_memory, ranges
+from mercer._array import at_most_threads, parse_memory, ranges
 from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Integers, one_more
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
+from mercer.norms.lp import takes_sparse_rows
 from mercer.solvers.nearest import DistanceSearch, FeatureSearch, NormSearch
 
 BLOCK_VALUES = 2**20  # neighbours of so many new rows at once
@@ -38,9 +39,11 @@ class NeighbourEstimator(KernelEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
     }
 
     n_neighbors: int
+    n_jobs: int | None = None  # of models that were saved before there was a limit of threads
     kernel: Any
     metric: Any
     memory: int | str | None
@@ -85,8 +88,7 @@ class NeighbourEstimator(KernelEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        plain = isinstance(self.metric, (str, float, int, Norm))
-        tags.input_tags.sparse = plain and self.metric in ("l1", "l2", 1, 2, L1, L2)
+        tags.input_tags.sparse = takes_sparse_rows(self.metric)
         if self._given_distances:
             tags.input_tags.pairwise = True
         return tags
@@ -102,7 +104,8 @@ class NeighbourEstimator(KernelEstimator):
         self._check_count(self.n_neighbors, len(sample))
         self.X_fit_ = sample.data
         some = np.unique(np.linspace(0, len(sample) - 1, CHECKED).astype(np.intp))
-        self._accept(self._search(sample).prove(some, self.n_neighbors))
+        with at_most_threads(self.n_jobs):
+            self._accept(self._search(sample).prove(some, self.n_neighbors))
         return y
 
     def _check_distances(self, D: Any, square: bool = False) -> None:
@@ -156,12 +159,18 @@ class NeighbourEstimator(KernelEstimator):
         count = self.n_neighbors if n_neighbors is None else n_neighbors
         self._check_count(count, len(training) - (X is None))
         search, rows = self._search(training), self._coordinates(rows)
-        ranks, index = search.find(rows, count + (X is None), parse_memory(self.memory))
+        ranks, index = self._found(search, rows, count + (X is None))
         if X is None:
             ranks, index = _without_self(ranks, index)
         if not return_distance:
             return index
         return self._distances(search, ranks, rows), index
+
+    def _found(
+        self, search: FeatureSearch, rows: Sample, count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        with at_most_threads(self.n_jobs):
+            return search.find(rows, count, parse_memory(self.memory))
 
     def _checked_rows(self, X: Any) -> Sample:
         rows = self._new_rows(X)
@@ -192,7 +201,11 @@ class NeighbourEstimator(KernelEstimator):
         return self._graph(list(values), list(index))
 
     def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = True,
     ) -> Any:
         """Return all training points within a distance of each new row.
 
@@ -204,6 +217,8 @@ class NeighbourEstimator(KernelEstimator):
             The largest distance; `NearestNeighbors` has a default.
         return_distance : bool, default=True
             Whether to return (distances, positions) or the positions alone.
+        sort_results : bool, default=True
+            Not used: the nearest always come first. It is there for programs that ask for it.
 
         Returns
         -------
@@ -222,7 +237,11 @@ class NeighbourEstimator(KernelEstimator):
         return (_as_objects(D), _as_objects(index)) if return_distance else _as_objects(index)
 
     def radius_neighbors_graph(
-        self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = True,
     ) -> sp.csr_matrix:
         """Return a sparse matrix with an entry for each new row and each point within a radius.
 
@@ -251,7 +270,7 @@ class NeighbourEstimator(KernelEstimator):
             part = rows[row : row + RADIUS_ROWS]
             count = min(FIRST_LIST, n)
             while True:
-                ranks, index = search.find(part, count, parse_memory(self.memory))
+                ranks, index = self._found(search, part, count)
                 D = self._distances(search, ranks, part, own=alone)
                 if count == n or (D[:, -1] > radius).all():
                     break
@@ -319,12 +338,14 @@ class NeighbourVote(NeighbourEstimator):
         metric: Any = "l2",
         weights: Any = "uniform",
         memory: int | str | None = None,
+        n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.metric = metric
         self.weights = weights
         self.memory = memory
+        self.n_jobs = n_jobs
 
     def _neighbors(
         self, X: Any, values: int = BLOCK_VALUES
@@ -342,7 +363,7 @@ class NeighbourVote(NeighbourEstimator):
         search, rows = self._search(training), self._coordinates(rows)
         for block in ranges(len(rows), max(1, values // k)):
             part = rows[block]
-            ranks, index = search.find(part, k + alone, parse_memory(self.memory))
+            ranks, index = self._found(search, part, k + alone)
             if alone:
                 ranks, index = _without_self(ranks, index, block.start)
             if isinstance(self.weights, str) and self.weights == "uniform":

@@ -23,6 +23,8 @@ Pairs = list[tuple[int, int]]
 FOLDS = 5
 HELD_OUT_VALUES = 2000  # of a problem are enough for two slopes: no more folds than that
 LIBSVM_LEAST = 1e-7  # the least probability of a pair
+SINGULAR = 1e-12  # what is added to the squares of pairs: r of exactly 0 and 1 leave them singular
+HAIR = 1e-9  # by which the predicted class is ahead of one that was ahead of it
 LOG_SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
@@ -163,7 +165,7 @@ def couple_pairs(R: np.ndarray, pairs: Pairs, k: int) -> np.ndarray:
         Q[:, i, i] += (1 - r) ** 2
         Q[:, j, j] += r**2
         Q[:, i, j] = Q[:, j, i] = -r * (1 - r)
-    Q[:, np.arange(k), np.arange(k)] += 1e-12  # r of exactly 0 and 1 leave it singular
+    Q[:, np.arange(k), np.arange(k)] += SINGULAR
     Q[:, :k, k] = Q[:, k, :k] = 1.0
     right = np.zeros((m, k + 1, 1))
     right[:, k] = 1.0
@@ -175,18 +177,15 @@ def agree(P: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Return the probabilities closest to P in which the predicted class is the likeliest.
 
     Coupling many pairs may put another class just ahead: those ahead and the predicted one share
-    their mean, and a hair goes to the predicted class.
+    their mean, and a hair goes to the predicted class. The mean of the predicted one and the first
+    few of the others grows as long as the next is above it, so that it is the largest of all.
     """
-    P = P.copy()
-    for i in np.flatnonzero(P.argmax(axis=1) != predicted):
-        row, own = P[i], predicted[i]
-        order = np.argsort(-row)
-        pool = [own]
-        for c in order[order != own]:  # pool from the top until the mean is not exceeded
-            if row[c] <= row[pool].mean():
-                break
-            pool.append(c)
-        row[pool] = row[pool].mean()
-        row[own] += 1e-9
-        P[i] = row / row.sum()
-    return P
+    each, moved = np.arange(len(P)), P.argmax(axis=1) != predicted
+    others = P.copy()
+    others[each, predicted] = np.inf  # the first of each row, when the largest come first
+    sums = -np.sort(-others, axis=1)
+    sums[:, 0] = P[each, predicted]
+    level = (sums.cumsum(axis=1) / np.arange(1, P.shape[1] + 1)).max(axis=1)
+    P = np.minimum(P, level[:, None])
+    P[each, predicted] = level + HAIR * moved
+    return P / np.where(moved, P.sum(axis=1), 1.0)[:, None]

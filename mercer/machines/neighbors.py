@@ -31,7 +31,8 @@ class KNN(ClassifierMixin, NeighbourVote):
     kernel : Kernel, str, callable or None, default=None
         The kernel; None is the distance between rows.
     metric : Norm, {"l1", "l2", "linf", "precomputed"} or float, default="l2"
-        Without a kernel: the norm of differences, or its power p. ``Mahalanobis(covariance)`` of
+        Without a kernel: the norm of differences, or its power p; "manhattan", "euclidean" and
+        "chebyshev" are other names of the three. ``Mahalanobis(covariance)`` of
         `mercer.norms` measures in units of the spread. With "precomputed" X is a matrix of
         distances: (n, n) for ``fit``, then (m, n) of new rows to the training points.
     weights : {"uniform", "distance"} or callable, default="uniform"
@@ -39,6 +40,8 @@ class KNN(ClassifierMixin, NeighbourVote):
         function from distances (m, k) to weights ≥ 0 of the same shape.
     memory : int, str or None, default=None
         Byte budget; None is half of the free memory.
+    n_jobs : int or None, default=None
+        Most threads of a search; None and −1 are as many as there are cores, if it is worth them.
 
     Attributes
     ----------
@@ -106,7 +109,7 @@ class NearestNeighbors(NeighbourEstimator):
         How many neighbours `kneighbors` returns.
     radius : float, default=1.0
         How far `radius_neighbors` looks.
-    kernel, metric, memory
+    kernel, metric, memory, n_jobs
         As for `KNN`.
 
     Attributes
@@ -125,6 +128,7 @@ class NearestNeighbors(NeighbourEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -135,12 +139,14 @@ class NearestNeighbors(NeighbourEstimator):
         kernel: Any = None,
         metric: Any = "l2",
         memory: int | str | None = None,
+        n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.radius = radius
         self.kernel = kernel
         self.metric = metric
         self.memory = memory
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
         """Store the rows X; y is not looked at."""
@@ -157,7 +163,7 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourVote):
     ----------
     n_neighbors : int, default=5
         How many neighbours are averaged.
-    kernel, metric, weights, memory
+    kernel, metric, weights, memory, n_jobs
         As for `KNN`; a vote is a part of the average.
 
     Attributes

@@ -213,7 +213,9 @@ class Perceptron(ClassifierMixin, MarginEstimator):
 
     def _expansion(self) -> tuple[Sample, np.ndarray]:
         if self.voted:
-            raise ValueError("votes jump and have no gradient: use averaged=True, or neither")
+            raise ValueError(
+                "votes jump: they have no gradient and no formula; use averaged=True, or neither"
+            )
         return super()._expansion()
 
     def _vote(self, rows: Sample) -> np.ndarray:

@@ -92,11 +92,25 @@ class Lp(Norm):
 
 L0, L1, L2, Linf = Lp(0.0), Lp(1.0), Lp(2.0), Lp(float("inf"))
 
-_NAMES = {"l0": L0, "l1": L1, "l2": L2, "linf": Linf}
+NAMED_NORMS = {
+    "l0": L0,
+    **dict.fromkeys(("l1", "manhattan", "cityblock"), L1),
+    **dict.fromkeys(("l2", "euclidean"), L2),
+    **dict.fromkeys(("linf", "chebyshev"), Linf),
+}
+
+_OF_SPARSE_ROWS = (1, 2, L1, L2, *(name for name in NAMED_NORMS if NAMED_NORMS[name] in (L1, L2)))
+
+
+def takes_sparse_rows(metric: Any) -> bool:
+    """Whether a metric is a norm in which sparse rows are searched as they are."""
+    return isinstance(metric, (str, float, int, Norm)) and metric in _OF_SPARSE_ROWS
 
 
 def as_norm(norm: Any) -> Norm:
-    """Return a norm from a Norm, one of the names "l1", "l2", "linf" (and "l0"), or a power p.
+    """Return a norm from a Norm, a power p, or one of the names "l1", "l2", "linf" (and "l0").
+
+    They have their other names, too: "manhattan" and "cityblock", "euclidean", "chebyshev".
 
     Examples
     --------
@@ -106,8 +120,10 @@ def as_norm(norm: Any) -> Norm:
     """
     if isinstance(norm, Norm):
         return norm
-    if isinstance(norm, str) and norm.lower() in _NAMES:
-        return _NAMES[norm.lower()]
+    if isinstance(norm, str) and norm.lower() in NAMED_NORMS:
+        return NAMED_NORMS[norm.lower()]
     if isinstance(norm, (int, float)) and not isinstance(norm, bool):
         return Lp(norm)
-    raise ValueError(f"norm must be a Norm, a power p or one of {sorted(_NAMES)}; got {norm!r}")
+    raise ValueError(
+        f"norm must be a Norm, a power p or one of {sorted(NAMED_NORMS)}; got {norm!r}"
+    )

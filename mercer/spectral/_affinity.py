@@ -30,10 +30,17 @@ from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.result import Solution
 from mercer.solvers import symmetric_eigenpairs
-from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others, neighbor_matrix
+from mercer.spectral._graph import (
+    EdgePoints,
+    TablePoints,
+    check_neighbors,
+    nearest_others,
+    neighbor_matrix,
+)
 from mercer.spectral._laplacian import LaplacianPairs, laplacian_eigenpairs
 
 DOUBLE = np.dtype(np.float64)
+SYMMETRIC = 1e-8  # of the largest entry: beyond, a matrix was not meant to be symmetric
 GRAPH = "columns of the points of a graph"
 TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
 
@@ -87,7 +94,11 @@ class AffinityEstimator(ProvedEstimator):
 
     @property
     def _is_graph(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity == "nearest_neighbors"
+        return isinstance(self.affinity, str) and self.affinity.endswith("nearest_neighbors")
+
+    def _points(self) -> Any:
+        given = self.affinity == "precomputed_nearest_neighbors"
+        return EdgePoints(self.X_fit_) if given else TablePoints(self.X_fit_)
 
     # ------------------------------------------------------------ fit
     def _fit_affinity(self, X: Any, k: int, one_more: bool = False) -> Solution:
@@ -108,9 +119,11 @@ class AffinityEstimator(ProvedEstimator):
 
     def _fit_graph(self, X: Any) -> Any:
         self.X_fit_ = validated(self, X, ensure_min_samples=2, **TABLE)
+        if self.affinity == "precomputed_nearest_neighbors":
+            _check_distances(self.X_fit_)
         n, k = self.X_fit_.shape[0], self.n_neighbors - 1
         check_neighbors(k, n)
-        _, index = nearest_others(TablePoints(self.X_fit_), k)
+        _, index = nearest_others(self._points(), k)
         W = neighbor_matrix(index, 0.5, n)
         return (W + W.T).tocsr()
 
@@ -135,7 +148,7 @@ class AffinityEstimator(ProvedEstimator):
             rows = self._new_rows(X)
             return _extended(*_sums(self.kernel_, rows, self.X_fit_, F), values), rows.dtype
         X = validated(self, X, reset=False, **TABLE)
-        distance, index = TablePoints(self.X_fit_).nearest(X, self.n_neighbors)
+        distance, index = self._points().nearest(X, self.n_neighbors)
         total = np.full(len(index), float(self.n_neighbors))
         sums = np.zeros((len(index), F.shape[1]))
         for column in index.T:
@@ -148,9 +161,8 @@ class AffinityEstimator(ProvedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed" or isinstance(
-            self.affinity, Precomputed
-        )
+        given = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
+        tags.input_tags.pairwise = given or isinstance(self.affinity, Precomputed)
         return tags
 
 
@@ -162,11 +174,32 @@ def _given_graph(W: Any) -> Any:
     W = W.astype(np.float64)
     if W.nnz and W.data.min() < 0:
         raise ValueError(f"affinities must be ≥ 0; the least is {W.data.min():.4g}")
-    if abs(W - W.T).max() > 1e-8 * abs(W).max():
-        raise ValueError("a precomputed affinity matrix must be symmetric")
+    _check_symmetric(W)
     W = sp.csr_array(W - sp.diags_array(W.diagonal()))
     W.eliminate_zeros()
     return W
+
+
+def _check_symmetric(W: Any) -> None:
+    gaps = sp.coo_array(abs(W - W.T))
+    if gaps.max() > SYMMETRIC * abs(W).max():
+        worst = gaps.data.argmax()
+        i, j = sorted((int(gaps.row[worst]), int(gaps.col[worst])))
+        raise ValueError(
+            f"a precomputed training matrix must be symmetric; got W[{i}, {j}] = {W[i, j]:g} and "
+            f"W[{j}, {i}] = {W[j, i]:g}, which differ most: correct it, or fit to (W + W.T) / 2"
+        )
+
+
+def _check_distances(D: Any) -> None:
+    """Raise unless D is a square sparse matrix of distances to neighbours."""
+    if not sp.issparse(D) or D.shape[0] != D.shape[1]:
+        raise ValueError(
+            f"affinity='precomputed_nearest_neighbors' needs a square sparse matrix of distances "
+            f"to neighbours; got {type(D).__name__} of shape {D.shape}"
+        )
+    if D.nnz and D.data.min() < 0:
+        raise ValueError(f"X must hold distances ≥ 0; the least is {D.data.min():.4g}")
 
 
 # ------------------------------------------------------------------------ kernels

@@ -121,7 +121,38 @@ class GivenPoints:
         return part[np.arange(len(part)), place].astype(np.float64), members[place]
 
 
-def nearest_others(points: Points, k: int) -> tuple[np.ndarray, np.ndarray]:
+class EdgePoints:
+    """Points known by sparse rows of their distances to some of them."""
+
+    def __init__(self, D: Any):
+        self.D = sp.csr_array(D)
+
+    def __len__(self) -> int:
+        return self.D.shape[0]
+
+    def own(self) -> Any:
+        """Return the rows with each point at distance 0 of itself."""
+        edges, each = sp.coo_array(self.D), np.arange(len(self))
+        apart = edges.row != edges.col
+        tails, heads = np.r_[each, edges.row[apart]], np.r_[each, edges.col[apart]]
+        return sp.csr_array((np.r_[np.zeros(len(self)), edges.data[apart]], (tails, heads)))
+
+    def nearest(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        edges = sp.coo_array(rows)
+        order = np.lexsort((edges.col, edges.data, edges.row))
+        counts = np.bincount(edges.row, minlength=rows.shape[0])
+        if counts.min(initial=k) < k:
+            few = int(counts.argmin())
+            raise ValueError(
+                f"every row of X must hold distances to at least {k} points, of itself too; row "
+                f"{few} has {counts[few]}: give more, or lower n_neighbors"
+            )
+        first = np.cumsum(counts) - counts
+        picks = order[first[:, None] + np.arange(k)]
+        return edges.data[picks].astype(np.float64), edges.col[picks].astype(np.intp)
+
+
+def nearest_others(points: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and positions of the k nearest of each training point without itself."""
     distance, index = points.nearest(points.own(), k + 1)
     own = index == np.arange(len(index))[:, None]

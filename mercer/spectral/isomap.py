@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, Floats, Integers, Pointers
-from mercer.norms import L1, L2, Norm, as_norm
+from mercer._state import Attribute, Floats, Integers, Maybe, Pointers
+from mercer.norms import L2, Norm, as_norm
+from mercer.norms.lp import NAMED_NORMS, takes_sparse_rows
 from mercer.solvers import leading_eigenpairs
 from mercer.spectral._base import COUNT
 from mercer.spectral._geodesic import geodesics_between, geodesics_from
@@ -36,7 +37,7 @@ from mercer.spectral._scaling import (
     scaled_squares,
 )
 
-NAMED_NORMS = ("l1", "l2", "linf")
+NEIGHBOURS = 5  # of each point, where no number is given
 ROWS_AT_ONCE = 256  # new rows whose neighbours within a radius are looked for together
 
 
@@ -49,15 +50,17 @@ class Isomap(ScaledEmbedding):
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        How many neighbours each point is joined to, unless there is a radius.
+    n_neighbors : int or None, default=None
+        How many neighbours each point is joined to, unless there is a radius. None is 5, or all
+        edges of a graph that is given.
     n_components : int, default=2
         The number of coordinates; fewer are kept if fewer eigenvalues are positive.
     metric : {"euclidean", "precomputed"}, Norm, {"l1", "l2", "linf"} or float, default="euclidean"
-        How far rows are apart: a norm of `mercer.norms`, or its power p. "precomputed": X holds
-        distances, for new points those to the training points. A sparse X is then a graph: its
-        entries are the lengths of edges, in either direction, and rows of new points hold edges to
-        training points; ``n_neighbors`` and ``radius`` play no part.
+        How far rows are apart: a norm of `mercer.norms`, or its power p; "manhattan" and
+        "chebyshev" are names, too. "precomputed": X holds distances, for new points those to the
+        training points. A sparse X is then a graph: its entries are the lengths of edges, in either
+        direction, and rows of new points hold edges to training points. The ``n_neighbors``
+        shortest of each row count, or those within ``radius``; where neither is given, all.
     radius : float or None, default=None
         Joins each point to all within this distance, instead of to a number of neighbours. A new
         point that has none there is joined to the nearest.
@@ -88,7 +91,7 @@ class Isomap(ScaledEmbedding):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_neighbors": Integers(least=1),
+        "n_neighbors": Maybe(Integers(least=1)),
         "n_graph_components_": Integers(least=1),
         "graph_indptr_": Pointers("rows", into="edges"),
         "graph_indices_": Integers("edges", below="rows"),
@@ -98,15 +101,15 @@ class Isomap(ScaledEmbedding):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_neighbors": [COUNT],
+        "n_neighbors": [COUNT, None],
         "n_components": [COUNT],
-        "metric": [StrOptions({"euclidean", "precomputed", *NAMED_NORMS}), Real, Norm],
+        "metric": [StrOptions({"precomputed", *NAMED_NORMS}), Real, Norm],
         "radius": [Interval(Real, 0, None, closed="right"), None],
     }
 
     def __init__(
         self,
-        n_neighbors: int = 5,
+        n_neighbors: int | None = None,
         n_components: int = 2,
         *,
         metric: Any = "euclidean",
@@ -123,12 +126,14 @@ class Isomap(ScaledEmbedding):
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
-        plain = isinstance(self.metric, (str, float, int, Norm))
-        return plain and self.metric in ("euclidean", "precomputed", "l1", "l2", 1, 2, L1, L2)
+        return self._given or takes_sparse_rows(self.metric)
+
+    @property
+    def _count(self) -> int:
+        return NEIGHBOURS if self.n_neighbors is None else self.n_neighbors
 
     def _norm(self) -> Norm:
-        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
-        norm = L2 if euclidean else as_norm(self.metric)
+        norm = as_norm(self.metric)
         if not norm.is_norm:
             raise ValueError(f"metric must be a norm; {norm!r} breaks the triangle inequality")
         return norm
@@ -138,7 +143,7 @@ class Isomap(ScaledEmbedding):
         self._validate_params()
         X = self._fit_table(X, ensure_min_samples=2)
         if self.radius is None and not self._is_graph(X):
-            check_neighbors(self.n_neighbors, X.shape[0])
+            check_neighbors(self._count, X.shape[0])
         if self._given:
             (check_edges if sp.issparse(X) else check_distances)(X)
         self.X_fit_ = X
@@ -150,11 +155,11 @@ class Isomap(ScaledEmbedding):
 
     def _fit_graph(self) -> NeighbourGraph:
         if self._is_graph(self.X_fit_):
-            graph, self.n_graph_components_ = given_graph(self.X_fit_), 1
+            graph, self.n_graph_components_ = self._given_graph(), 1
         elif self.radius is not None:
             graph, self.n_graph_components_ = radius_graph(self._points(), float(self.radius))
         else:
-            graph, self.n_graph_components_ = neighbor_graph(self._points(), self.n_neighbors)
+            graph, self.n_graph_components_ = neighbor_graph(self._points(), self._count)
         self.graph_indptr_, self.graph_indices_, self.graph_weights_ = graph
         return graph
 
@@ -195,13 +200,13 @@ class Isomap(ScaledEmbedding):
     def _joined(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the lengths and ends of the edges of new points, as many for each."""
         if self._is_graph(self.X_fit_):
-            return listed(check_new_edges(X), X.shape[0])
+            return listed(self._short(check_new_edges(X), alone=False), X.shape[0])
         if self._given:
             check_not_negative(X)
         points = self._points()
         if self.radius is None:
-            check_neighbors(self.n_neighbors, len(points) + 1)  # of a file, it may be any number
-            return points.nearest(X, self.n_neighbors)
+            check_neighbors(self._count, len(points) + 1)  # of a file, it may be any number
+            return points.nearest(X, self._count)
         edges, (distance, index) = edges_within(points, X, float(self.radius)), points.nearest(X, 1)
         first = (np.arange(X.shape[0]), index[:, 0], distance[:, 0])
         tails, heads, lengths = map(np.concatenate, zip(first, edges, strict=True))
@@ -209,6 +214,33 @@ class Isomap(ScaledEmbedding):
 
     def _is_graph(self, X: Any) -> bool:
         return self._given and sp.issparse(X)
+
+    def _given_graph(self) -> NeighbourGraph:
+        """Return the graph of the edges that count; raise if it is not connected."""
+        graph = NeighbourGraph.of_edges(self.X_fit_.shape[0], *self._short(edges_of(self.X_fit_)))
+        parts = int(graph.components().max()) + 1
+        if parts > 1:
+            raise ValueError(
+                f"X must be a connected graph: it falls into {parts} parts, and how far they are "
+                f"apart is not known; add edges, or fit the parts one by one"
+            )
+        return graph
+
+    def _short(self, edges: Edges, alone: bool = True) -> Edges:
+        """Return the edges that count: within the radius, or the first few of each row.
+
+        The shortest edge of a new point counts in any case (``alone=False``).
+        """
+        tails, heads, lengths = edges
+        order = np.lexsort((lengths, tails))
+        place = np.arange(len(order)) - np.searchsorted(tails[order], tails[order])
+        keep = np.ones(len(order), dtype=bool)
+        if self.radius is not None:
+            keep = (lengths[order] <= self.radius) | ((place == 0) & (not alone))
+        elif self.n_neighbors is not None:
+            keep = place < self.n_neighbors
+        kept = np.sort(order[keep])
+        return tails[kept], heads[kept], lengths[kept]
 
     def reconstruction_error(self) -> float:
         """Return ‖B − ZZᵀ‖/n (Frobenius), B = −½HD²H: what the coordinates miss."""
@@ -226,25 +258,19 @@ class Isomap(ScaledEmbedding):
 
 # -------------------------------------------------------------------- graphs that are given
 def check_edges(X: Any) -> None:
-    """Raise unless X is a square matrix of lengths ≥ 0 whose graph is connected."""
+    """Raise unless X is a square matrix of lengths ≥ 0."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of edges; got {X.shape[0]} × {X.shape[1]}")
     if X.nnz and X.data.min() < 0:
         raise ValueError(f"X must hold lengths ≥ 0 of edges; the least is {X.data.min():.4g}")
-    parts = int(given_graph(X).components().max()) + 1
-    if parts > 1:
-        raise ValueError(
-            f"X must be a connected graph: it falls into {parts} parts, and how far they are apart "
-            f"is not known; add edges, or fit the parts one by one"
-        )
 
 
-def given_graph(X: Any) -> NeighbourGraph:
-    """Return the graph of the entries of a sparse matrix, which may be zeros."""
+def edges_of(X: Any) -> Edges:
+    """Return the entries of a sparse matrix beside its diagonal; they may be zeros."""
     edges = sp.coo_array(X)
     apart = edges.row != edges.col
     tails, heads = (part[apart].astype(np.int64) for part in (edges.row, edges.col))
-    return NeighbourGraph.of_edges(X.shape[0], tails, heads, edges.data[apart].astype(np.float64))
+    return tails, heads, edges.data[apart].astype(np.float64)
 
 
 def check_new_edges(X: Any) -> Edges:

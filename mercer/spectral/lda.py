@@ -6,11 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
-from sklearn.base import clone
 
 from mercer._estimator import class_codes
 from mercer._floats import EPS, TINY, safe_unit
-from mercer._labels import class_priors
+from mercer._labels import class_priors, estimated_covariance
 from mercer._sklearn import HasMethods, StrOptions
 from mercer._state import Attribute, Floats
 from mercer.result import Solution
@@ -164,13 +163,7 @@ class LDA(NearestMean, LinearProjection):
             )
         S = np.zeros((X.shape[1], X.shape[1]))
         for c, share in enumerate(self.priors_):
-            found = clone(self.covariance, safe=False)  # any object that has covariance_
-            found.fit(X[codes == c])
-            if not hasattr(found, "covariance_"):
-                raise ValueError(
-                    f"covariance must be an estimator that leaves covariance_; got {found!r}"
-                )
-            S += share * found.covariance_
+            S += share * estimated_covariance(self.covariance, X[codes == c])
         unit = no_zero(np.sqrt(np.diagonal(S)))
         values, V = eigh(S / unit / unit[:, None])
         return Within(np.sqrt(values.clip(0.0))[:, None] * V.T, unit, 0.0, groups=0)

@@ -33,10 +33,11 @@ class SpectralEmbedding(Embedding, AffinityEstimator):
     ----------
     n_components : int, default=2
         The number of coordinates.
-    affinity : {"nearest_neighbors", "precomputed"}, kernel, its name or a function, \
-default="nearest_neighbors"
+    affinity : {"nearest_neighbors", "precomputed", "precomputed_nearest_neighbors"}, kernel, \
+its name or a function, default="nearest_neighbors"
         W: the graph of the nearest neighbours (½ for each direction), the values ≥ 0 of a kernel
-        such as "rbf", or a given matrix (dense or sparse).
+        such as "rbf", or a given matrix (dense or sparse). With the last name X holds sparse
+        distances to neighbours, of which the nearest count.
     n_neighbors : int, default=10
         For the graph: how many neighbours, the point itself counted (as in scikit-learn).
 
@@ -114,8 +115,8 @@ class SpectralClustering(ClusterMixin, AffinityEstimator):
     ----------
     n_clusters : int, default=8
         The number of clusters.
-    affinity : {"nearest_neighbors", "precomputed"}, kernel, its name or a function, \
-default="nearest_neighbors"
+    affinity : {"nearest_neighbors", "precomputed", "precomputed_nearest_neighbors"}, kernel, \
+its name or a function, default="nearest_neighbors"
         W: the graph of the nearest neighbours (½ for each direction), the values ≥ 0 of a kernel,
         or a given matrix (dense or sparse).
     n_neighbors : int, default=10

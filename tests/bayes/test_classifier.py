@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.covariance import OAS, ShrunkCovariance
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
 
 from mercer import LDA, GaussianBayes
 from mercer.bayes import Gaussian
@@ -331,3 +336,48 @@ def test_small_weights_need_ddof_0():
         ValueError,
         "ddof=1 needs more than one row of each class",
     )
+
+
+# ---------------------------------------------------------------- covariances of others
+@pytest.mark.parametrize("estimator", [OAS(), ShrunkCovariance(shrinkage=0.3)], ids=repr)
+def test_a_covariance_estimator_is_fitted_to_each_class(estimator):
+    rows, labels = WINE
+    model = GaussianBayes(covariance=estimator).fit(rows, labels)
+    assert model.certificate_.ok
+    logs = []
+    for c, prior in enumerate(model.priors_):
+        mine = rows[labels == c]
+        wanted = clone(estimator).fit(mine).covariance_
+        np.testing.assert_allclose(model.covariances_[c], wanted, rtol=1e-9)
+        logs.append(np.log(prior) + multivariate_normal(mine.mean(axis=0), wanted).logpdf(rows))
+    wanted = softmax(np.array(logs), axis=0).T
+    np.testing.assert_allclose(model.predict_proba(rows), wanted, atol=1e-8)
+    assert not hasattr(estimator, "covariance_")
+
+
+def test_estimated_covariances_may_be_tied_or_of_an_order():
+    rows, labels = WINE
+    shares = np.bincount(labels) / len(labels)
+    found = [OAS().fit(rows[labels == c]).covariance_ for c in range(3)]
+    tied = GaussianBayes(covariance=OAS(), tied=True).fit(rows, labels)
+    wanted = np.einsum("c,cij->ij", shares, found)
+    np.testing.assert_allclose(tied.covariances_[0], wanted, rtol=1e-9)
+    band = GaussianBayes(covariance=OAS(), order=1).fit(rows, labels)
+    for S, T in zip(band.covariances_, found, strict=True):
+        np.testing.assert_allclose(np.diagonal(S), np.diagonal(T), rtol=1e-9)
+        np.testing.assert_allclose(np.diagonal(S, 1), np.diagonal(T, 1), rtol=1e-9, atol=1e-12)
+    assert tied.certificate_.ok
+    assert band.certificate_.ok
+
+
+def test_what_goes_not_with_a_covariance_estimator_is_said():
+    rows, labels = WINE
+    model = GaussianBayes(covariance=OAS())
+    with pytest.raises(ValueError, match="neither sample_weight, shrinkage nor ddof"):
+        model.fit(rows, labels, sample_weight=np.arange(len(rows)) + 1.0)
+    with pytest.raises(ValueError, match="neither sample_weight, shrinkage nor ddof"):
+        GaussianBayes(covariance=OAS(), shrinkage=0.5).fit(rows, labels)
+    with pytest.raises(ValueError, match="partial_fit needs covariance=None"):
+        model.partial_fit(rows, labels, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="leaves covariance_"):
+        GaussianBayes(covariance=StandardScaler()).fit(rows, labels)

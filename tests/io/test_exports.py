@@ -11,18 +11,24 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import (
+    KNN,
     SVC,
     SVR,
     KernelLogistic,
     KernelMachine,
     KernelRidge,
     KernelRidgeClassifier,
+    LaplacianRidge,
+    LaplacianSVC,
+    LinearSVC,
+    LogisticRegression,
     NuSVC,
     NuSVR,
     OneClassSVM,
     Perceptron,
+    Ridge,
 )
-from mercer.io import write_c, write_onnx
+from mercer.io import read_libsvm, write_c, write_libsvm, write_onnx
 from mercer.kernels import RBF, Cosine, Exponential, Laplacian, Linear, Matern, Polynomial, Sigmoid
 
 X, Y = load_iris(return_X_y=True)
@@ -65,6 +71,18 @@ MODELS = {
     "odds of two": KernelLogistic("linear").fit(X[Y > 0], Y[Y > 0]),
     "another loss": KernelMachine("huber", lam=0.1).fit(X, T),
     "another loss of classes": KernelMachine("hinge", lam=0.1).fit(X, WORDS),
+    "ties": SVC(RBF(0.05), break_ties=True).fit(X, WORDS),
+    "chances of two": SVC(probability=True).fit(X[Y > 0], Y[Y > 0]),
+    "chances by pairs": SVC(RBF(0.1), C=0.1, probability=True).fit(X, WORDS),
+    "chances against the rest": SVC(multiclass="ovr", probability=True).fit(X, Y),
+    "chances of shares": NuSVC(nu=0.3, probability=True).fit(X, Y),
+    "mistakes": Perceptron("rbf", random_state=0).fit(X, np.where(Y > 0, "yes", "no")),
+    "a graph": LaplacianSVC(multiclass="ovo").fit(X, Y),
+    "numbers and a graph": LaplacianRidge().fit(X, T),
+    "linear": LinearSVC().fit(X, WORDS),
+    "linear odds": LogisticRegression().fit(X, WORDS),
+    "linear odds of two": LogisticRegression().fit(X[Y > 0], Y[Y > 0]),
+    "linear numbers": Ridge().fit(X, np.column_stack([T, T**2])),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -100,6 +118,14 @@ class Compiled:
             )
         return out
 
+    def chances(self, rows):
+        out = np.empty((len(rows), len(self.model.classes_)))
+        for x, p in zip(np.ascontiguousarray(rows), out, strict=True):
+            self.library.m_probabilities(
+                x.ctypes.data_as(ctypes.c_void_p), p.ctypes.data_as(ctypes.c_void_p)
+            )
+        return out
+
     def labels(self, rows):
         self.library.m_predict.restype = ctypes.c_int
         codes = [self.library.m_predict(x.ctypes.data_as(ctypes.c_void_p)) for x in rows.copy()]
@@ -119,6 +145,8 @@ def test_c_answers_as_the_model(model, tmp_path):
     if classes is not None:
         predicted = np.asarray(classes)[machine.labels(NEW)]
         np.testing.assert_array_equal(predicted, model.predict(NEW))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(machine.chances(NEW), model.predict_proba(NEW), atol=ROUNDING)
 
 
 @needs_cc
@@ -157,6 +185,9 @@ def test_onnx_answers_as_the_model(model, tmp_path):
     np.testing.assert_allclose(found, wanted, rtol=ROUNDING, atol=ROUNDING * np.abs(wanted).max())
     if hasattr(model, "classes_") or isinstance(model, OneClassSVM):
         np.testing.assert_array_equal(graph.ask("label", NEW), model.predict(NEW))
+    if hasattr(model, "predict_proba"):
+        found = graph.ask("probabilities", NEW)
+        np.testing.assert_allclose(found, model.predict_proba(NEW), atol=ROUNDING)
 
 
 @every_kernel
@@ -172,6 +203,22 @@ def test_onnx_does_not_cancel_far_from_the_origin(tmp_path):
     np.testing.assert_allclose(found, values(model, NEW + 1e6), rtol=1e-7, atol=1e-7)
 
 
+# ---------------------------------------------------------------- probabilities of LIBSVM
+def test_chances_of_libsvm_have_shifts(tmp_path):
+    """A model of LIBSVM keeps its curve: the likeliest class need not be the predicted one."""
+    text = write_libsvm(SVC(C=0.3).fit(X, Y), tmp_path / "machine").read_text()
+    shifted = text.replace("nr_sv", "probA -2 -1.5 -0.1\nprobB 0.3 1.2 -2\nnr_sv")
+    (tmp_path / "machine").write_text(shifted)
+    model = read_libsvm(tmp_path / "machine", n_features=3)
+    assert model.shifts_.tolist() == [-0.3, -1.2, 2.0]
+    wanted = model.predict_proba(NEW)
+    assert (wanted.argmax(axis=1) != model.predict(NEW)).any()
+    if CC is not None:
+        np.testing.assert_allclose(Compiled(model, tmp_path).chances(NEW), wanted, atol=ROUNDING)
+    found = Graph(model, tmp_path).ask("probabilities", NEW)
+    np.testing.assert_allclose(found, wanted, atol=ROUNDING)
+
+
 # ---------------------------------------------------------------- what cannot be
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("write", [write_c, write_onnx])
@@ -179,13 +226,13 @@ def test_what_has_no_such_form_is_told(write, tmp_path):
     pytest.importorskip("onnx")
     path = tmp_path / "machine"
     with pytest.raises(TypeError, match="model must be one of SVC"):
-        write(Perceptron().fit(X, Y), path)
+        write(KNN().fit(X, Y), path)
+    with pytest.raises(ValueError, match="votes jump"):
+        write(Perceptron("rbf", voted=True, random_state=0).fit(X, Y), path)
     with pytest.raises(ValueError, match="kernels that can be exported"):
         write(SVC(Cosine()).fit(X, Y), path)
     with pytest.raises(ValueError, match="kernels that can be exported"):
         write(SVC("precomputed").fit(X @ X.T, Y), path)
-    with pytest.raises(ValueError, match="break_ties"):
-        write(SVC(break_ties=True).fit(X, Y), path)
     assert not path.exists()
     assert write(SVC(Sigmoid(0.01)).fit(X, Y), path).exists()
 

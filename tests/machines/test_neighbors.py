@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KNN, KNNRegressor, feature_distance
+from mercer import KNN, KNNRegressor, NearestNeighbors, feature_distance
+from mercer._array import n_threads
 from mercer.kernels import (
     RBF,
     Exponential,
@@ -394,3 +395,31 @@ def test_sparse_rows_have_manhattan_neighbors():
 def test_wrong_metrics_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         KNN(**options).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("name", ["manhattan", "cityblock", "chebyshev", "euclidean"])
+def test_norms_have_their_other_names(name):
+    wanted = neighbors.NearestNeighbors(n_neighbors=4, metric=name).fit(X).kneighbors(NEW)
+    found = NearestNeighbors(4, metric=name).fit(X).kneighbors(NEW)
+    np.testing.assert_allclose(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1, -2, None])
+def test_n_jobs_is_the_most_threads_and_changes_nothing(n_jobs, monkeypatch):
+    seen = []
+    monkeypatch.setattr(FeatureSearch, "find", counting_threads(FeatureSearch.find, seen))
+    cores = n_threads()
+    found = NearestNeighbors(4, n_jobs=n_jobs).fit(X).kneighbors(NEW)
+    np.testing.assert_array_equal(found[1], NearestNeighbors(4).fit(X).kneighbors(NEW)[1])
+    most = {1: 1, 2: min(2, cores), -1: cores, -2: max(1, cores - 1), None: cores}[n_jobs]
+    assert seen[0] == most
+    assert n_threads() == cores
+
+
+def counting_threads(find, seen):
+    def counted(*args, **kwargs):
+        seen.append(n_threads())
+        return find(*args, **kwargs)
+
+    return counted

@@ -101,3 +101,25 @@ def test_probabilities_of_a_machine_that_was_fitted_without_them():
     for method in (model.predict_proba, model.predict_log_proba):
         with pytest.raises(NotFittedError, match="not fitted with probability=True: fit it again"):
             method(X)
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_agreement_is_the_nearest_with_the_predicted_class_ahead(k):
+    """Twin: pool the predicted class with those above their mean, one after the other."""
+    rng = np.random.default_rng(k)
+    P = rng.dirichlet(np.ones(k), size=200)
+    predicted = rng.integers(k, size=200)
+    found = agree(P, predicted)
+    assert (found.argmax(axis=1) == predicted).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    for row, own, got in zip(P, predicted, found, strict=True):
+        if row.argmax() == own:
+            np.testing.assert_array_equal(got, row)
+            continue
+        pool = [own]
+        for c in np.argsort(-row):
+            if c != own and row[c] > row[pool].mean():
+                pool.append(c)
+        wanted = row.copy()
+        wanted[pool] = row[pool].mean()
+        np.testing.assert_allclose(got, wanted, atol=2e-9)

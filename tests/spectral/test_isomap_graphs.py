@@ -57,6 +57,23 @@ def test_a_given_graph_is_as_good_as_its_rows():
     assert got.certificate_.ok
 
 
+@pytest.mark.parametrize("options", [{"n_neighbors": 4}, {"n_neighbors": None, "radius": 0.25}])
+def test_of_a_given_graph_the_shortest_edges_count(options):
+    """A graph of more neighbours than are wanted, as pipelines of scikit-learn make it."""
+    search = neighbors.NearestNeighbors(n_neighbors=12).fit(X)
+    got = Isomap(metric="precomputed", **options).fit(search.kneighbors_graph(mode="distance"))
+    wanted = Isomap(**options).fit(X)
+    same(got.embedding_, wanted.embedding_)
+    edges = search.kneighbors_graph(NEW, mode="distance")
+    same(got.transform(edges), wanted.transform(NEW), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["manhattan", "cityblock", "chebyshev", "euclidean"])
+def test_norms_have_their_other_names(name):
+    wanted = manifold.Isomap(n_neighbors=4, metric=name, eigen_solver="dense").fit(X)
+    same(Isomap(4, metric=name).fit(X).embedding_, wanted.embedding_)
+
+
 def test_a_new_point_beyond_the_radius_is_joined_to_the_nearest():
     far = np.array([[5.0, 0.0, 0.0]])
     model = Isomap(radius=0.3).fit(X)
@@ -85,5 +102,6 @@ def test_graphs_that_say_too_little_are_refused():
     refuses(lambda: Isomap(metric="precomputed").fit(graph[:5]), ValueError, "square")
     refuses(lambda: model.transform(graph.toarray()), TypeError, "sparse")
     refuses(lambda: model.transform(sp.csr_array((2, 60))), ValueError, "row 0")
+    refuses(lambda: Isomap(metric="precomputed", radius=1e-6).fit(graph), ValueError, "60 parts")
     refuses(lambda: Isomap(metric=0.5).fit(X), ValueError, "norm")
     refuses(lambda: Isomap(radius=-1.0).fit(X), ValueError, "radius")

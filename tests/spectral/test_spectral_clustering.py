@@ -9,7 +9,7 @@ from sklearn import cluster, manifold
 from sklearn.datasets import make_blobs, make_circles, make_moons, make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.neighbors import kneighbors_graph
+from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 from mercer import SpectralClustering, SpectralEmbedding
 from mercer.kernels import RBF, FromFunction
@@ -218,3 +218,28 @@ def test_bad_input_is_refused():
     lopsided = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     refuses(lambda: fit(lopsided), ValueError, "symmetric")
     refuses(lambda: fit(-(lopsided + lopsided.T)), ValueError, "≥ 0")
+
+
+def test_given_distances_to_neighbours_are_those_of_the_rows():
+    """A sparse table of more neighbours than are wanted, as scikit-learn's pipelines make it."""
+    rows = X[:90]
+    far = KNeighborsTransformer(n_neighbors=20, mode="distance").fit(rows)
+    name = "precomputed_nearest_neighbors"
+    given = SpectralEmbedding(2, affinity=name, n_neighbors=9).fit(far.transform(rows))
+    own = SpectralEmbedding(2, n_neighbors=9).fit(rows)
+    np.testing.assert_allclose(np.abs(given.embedding_), np.abs(own.embedding_), atol=1e-8)
+    new = rows[:7] + 0.1
+    np.testing.assert_allclose(
+        np.abs(given.transform(far.transform(new))), np.abs(own.transform(new)), atol=1e-8
+    )
+    with pytest.raises(ValueError, match="distances to at least 30 points"):
+        SpectralEmbedding(2, affinity=name, n_neighbors=30).fit(far.transform(rows))
+    with pytest.raises(ValueError, match="square sparse matrix"):
+        SpectralEmbedding(2, affinity=name).fit(rows)
+
+
+def test_a_sparse_matrix_that_is_not_symmetric_is_named_by_its_place():
+    W = sp.lil_array(np.ones((6, 6)))
+    W[4, 1] = 3.0
+    with pytest.raises(ValueError, match=r"W\[1, 4\] = 1 and W\[4, 1\] = 3, which differ most"):
+        SpectralEmbedding(2, affinity="precomputed").fit(W.tocsr())
