@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from mercer._clock import deadline, look
 from mercer._floats import LARGEST, require_squares
 from mercer._machine import free_memory, give_back_freed
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
@@ -241,15 +242,17 @@ def run_tiles(
     """Call ``work(tile, worker)`` for every tile; worker w takes the tiles w, w + workers, …
 
     The assignment is fixed, so that sums per worker do not depend on the scheduler. An exception,
-    Ctrl-C included, calls ``on_error`` and stops all workers before their next tile.
+    Ctrl-C included, calls ``on_error`` and stops all workers before their next tile. So does the
+    deadline of whoever called (`mercer._clock`).
     """
     workers = max(1, min(workers, len(tiles)))
-    stop = Event()
+    stop, limit = Event(), deadline()
 
     def loop(worker: int) -> None:
         for tile in tiles[worker::workers]:
             if stop.is_set():
                 return
+            look(limit)
             work(tile, worker)
 
     with one_blas_thread():

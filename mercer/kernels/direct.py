@@ -20,7 +20,7 @@ MOST_COLUMNS = 48  # of rows that are compared one by one; beyond, a matrix prod
 # and of blocks of rows, for which a product has more to do at once
 MOST_OF_BLOCKS = {np.dtype(np.float32): 40, np.dtype(np.float64): 14}
 SERIAL = 2**18  # values that are not worth a second thread
-AT_ONCE = 2**26  # values after which a thread comes back for Ctrl-C
+AT_ONCE = 2**23  # values after which a thread comes back for Ctrl-C and the clock
 
 
 def fixed(array: np.ndarray) -> np.ndarray:
@@ -87,7 +87,8 @@ class Differences(NamedTuple):
         self._in_threads(lambda *part: loops.fill(self, *part, mirror, out))
         if mirror:
             workers = self._workers()
-            run_tiles(lambda w, _: loops.copy_upper(w, workers, out), range(workers), workers)
+            parts = workers * max(1, out.size // AT_ONCE)
+            run_tiles(lambda w, _: loops.copy_upper(w, parts, out), range(parts), workers)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Return Σⱼ k(xᵢ, yⱼ) weightsⱼₜ, multiplied and added up in float64, shape (n, t)."""
