@@ -60,6 +60,7 @@ class SingleMachine(MarginEstimator):
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
     ) -> None:
         """Solve one problem on all points, from a start β, and store the machine."""
+        limits = self._limits()
         K, index = self._gram(sample), np.arange(len(sample))
         start = None
         if beta is not None:
@@ -70,7 +71,7 @@ class SingleMachine(MarginEstimator):
             index,
             problem,
             tol=self.tol,
-            limits=self._limits(),
+            limits=limits,
             start=start,
             exact=cache(lambda: self._gram(sample, dtype=np.float64)),
         )
