@@ -107,6 +107,22 @@ def time_cases() -> dict[str, tuple[Callable[[Any], Any], int, str]]:
             20_000,
             "number",
         ),
+        "KernelMachine, hinge": (
+            lambda s: m.KernelMachine("hinge", lam=1e-4, time_limit=s),
+            20_000,
+            "class",
+        ),
+        "KernelMachine, squared": (
+            lambda s: m.KernelMachine("squared", lam=1e-4, time_limit=s),
+            20_000,
+            "number",
+        ),
+        "NuSVC": (lambda s: m.NuSVC(nu=0.6, time_limit=s), 20_000, "class"),
+        "NuSVR": (lambda s: m.NuSVR(C=100.0, time_limit=s), 20_000, "number"),
+        "LaplacianSVC": (lambda s: m.LaplacianSVC(C=100.0, time_limit=s), 6_000, "few"),
+        "LaplacianRidge": (lambda s: m.LaplacianRidge(time_limit=s), 20_000, "number"),
+        "GraphSpreading": (lambda s: m.GraphSpreading(time_limit=s), 60_000, "few"),
+        "ElasticNet": (lambda s: m.ElasticNet(1e-6, time_limit=s), 40_000, "wide"),
         "Perceptron": (lambda s: m.Perceptron("rbf", time_limit=s), 20_000, "class"),
         "MetricRidge": (lambda s: m.MetricRidge(time_limit=s), 20_000, "number"),
         "MetricRidgeClassifier": (
@@ -165,7 +181,9 @@ def data(n: int, target: str) -> tuple[Any, ...]:
     """Return what ``fit`` takes."""
     X, y, c = rows(n, 400 if target == "wide" else 8)
     many = np.random.default_rng(1).integers(0, 20, n)
-    targets = {"number": y, "wide": y, "class": c, "classes": many, "table": X + X[:, ::-1] ** 2}
+    few = np.where(np.arange(n) < n // 10, c, -1)  # most labels are unknown
+    targets = {"number": y, "wide": y, "class": c, "classes": many, "few": few}
+    targets["table"] = X + X[:, ::-1] ** 2
     return (X,) if target == "none" else (X, targets[target])
 
 

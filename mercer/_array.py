@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from mercer._clock import deadline, look
 from mercer._floats import LARGEST, require_squares
 from mercer._machine import free_memory, give_back_freed
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
@@ -262,13 +263,16 @@ def run_tiles(
     """Call ``work(tile, worker)`` for every tile; worker w takes the tiles w, w + workers, …
 
     The assignment is fixed, so that sums per worker do not depend on the scheduler. An exception,
-    Ctrl-C included, calls ``on_error`` and stops all workers before their next tile.
+    Ctrl-C included, calls ``on_error`` and stops all workers before their next tile. So does the
+    deadline of whoever called (`mercer._clock`).
     """
     workers = max(1, min(workers, len(tiles)))
+    limit = deadline()
     if workers == 1 or in_pool():  # a thread of the pool must not wait for its own pool
         with one_blas_thread():
             for worker in range(workers):
                 for tile in tiles[worker::workers]:
+                    look(limit)
                     work(tile, worker)
         return
     stop = Event()
@@ -277,6 +281,7 @@ def run_tiles(
         for tile in tiles[worker::workers]:
             if stop.is_set():
                 return
+            look(limit)
             work(tile, worker)
 
     with one_blas_thread():

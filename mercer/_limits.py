@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._clock import until
 from mercer.result import Status
 
 UNLIMITED = 2**62
+GRACE = 1.0  # seconds after the deadline in which a proof may still be made
+MATRIX_SHARE = 0.7  # of the time that is left: a matrix that takes more leaves none to solve
 
 
 @dataclass
@@ -56,3 +60,16 @@ class Limits:
     def seconds_left(self) -> float | None:
         """Return the rest of the time as a ``time_limit`` for another run; None if unlimited."""
         return None if self.deadline == np.inf else max(self.deadline - time.monotonic(), 0.0)
+
+    def for_matrix(self) -> AbstractContextManager[None]:
+        """Return the time in which a matrix must be there to be of use."""
+        left = self.seconds_left()
+        return until(np.inf if left is None else time.monotonic() + MATRIX_SHARE * left)
+
+    def for_solving(self) -> AbstractContextManager[None]:
+        """Return the time in which all but the proof happens."""
+        return until(self.deadline)
+
+    def for_proof(self) -> AbstractContextManager[None]:
+        """Return the time in which a proof of the best so far must be there."""
+        return until(self.deadline + GRACE)

@@ -14,6 +14,7 @@ from mercer._sklearn import validate_parameter_constraints
 Value = TypeVar("Value", bound="ParameterValue")
 
 SHOWN = 12  # numbers of an array that are printed
+LONGEST_SHOWN = 80  # characters of a name that nobody knows
 
 
 def as_object(
@@ -40,7 +41,8 @@ def as_object(
     if isinstance(given, str):
         if given.lower() not in names:
             raise ValueError(
-                f"{what} must be one of {sorted(names)} or a {kind.__name__}; got {given!r}"
+                f"{what} must be one of {sorted(names)} or a {kind.__name__}; got "
+                f"{given[:LONGEST_SHOWN]!r}"
             )
         return names[given.lower()]()
     if isinstance(given, type) and issubclass(given, kind):

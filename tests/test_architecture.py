@@ -19,6 +19,7 @@ from mercer import _sklearn
 PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
+    "_clock": -1,
     "_compiled": -1,
     "_display": -1,
     "_docstrings": -1,

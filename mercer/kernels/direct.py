@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import n_threads, run_tiles
+from mercer._clock import deadline, look
 from mercer.kernels import _direct_loops as loops
 from mercer.kernels.sample import Sample
 
@@ -21,7 +22,7 @@ MOST_COLUMNS = 48  # of rows that are compared one by one; beyond, a matrix prod
 # and of blocks of rows, for which a product has more to do at once
 MOST_OF_BLOCKS = {np.dtype(np.float32): 40, np.dtype(np.float64): 14}
 SERIAL = 2**18  # values that are not worth a second thread
-AT_ONCE = 2**26  # values after which a thread comes back for Ctrl-C
+AT_ONCE = 2**23  # values after which a thread comes back for Ctrl-C and the clock
 
 
 def fixed(array: np.ndarray) -> np.ndarray:
@@ -88,7 +89,8 @@ class Differences(NamedTuple):
         self._in_threads(lambda *part: loops.fill(self, *part, mirror, out))
         if mirror:
             workers = self._workers()
-            _side_by_side(lambda worker: loops.copy_upper(worker, workers, out), workers)
+            parts = workers * max(1, out.size // AT_ONCE)
+            _side_by_side(lambda part: loops.copy_upper(part, parts, out), parts, workers)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Return Σⱼ k(xᵢ, yⱼ) weightsⱼₜ, multiplied and added up in float64, shape (n, t)."""
@@ -114,16 +116,17 @@ class Differences(NamedTuple):
 
         for first in range(0, n, step):
             last = min(first + step, n)
-            _side_by_side(partial(_of_worker, work, first, last, workers), workers)
+            _side_by_side(partial(_of_worker, work, first, last, workers), workers, workers)
 
 
 def _of_worker(work: Any, first: int, last: int, workers: int, worker: int) -> None:
     work(first, last, worker, workers)
 
 
-def _side_by_side(work: Callable[[int], None], workers: int) -> None:
-    """Call work(worker) for each of them; none of it uses BLAS, which one alone need not hold."""
-    if workers == 1:
+def _side_by_side(work: Callable[[int], None], parts: int, workers: int) -> None:
+    """Call work(part) for each of them; none uses BLAS, which a single one need not hold then."""
+    if parts == 1:
+        look(deadline())
         work(0)
     else:
-        run_tiles(lambda worker, _: work(worker), range(workers), workers)
+        run_tiles(lambda part, _: work(part), range(parts), workers)

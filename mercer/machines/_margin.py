@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
+from mercer._clock import OutOfTimeError
 from mercer._estimator import KeptRows, class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval
@@ -67,6 +68,14 @@ class MarginEstimator(KernelExpansion):
     def _gram(self, sample: Sample, purpose: str = "margin", **options: Any) -> Gram:
         """Return the training matrix."""
         return gram(self.kernel_, sample, purpose=purpose, memory=self._budget, **options)
+
+    def _gram_in_time(self, sample: Sample, limits: Limits) -> Gram:
+        """Return the training matrix in float64, held only if there is time to compute it."""
+        try:
+            with limits.for_matrix():
+                return self._gram(sample, "direct")
+        except OutOfTimeError:
+            return self._gram(sample, storage="blocked", dtype=DOUBLE)
 
     def _accept(self, solution: Solution) -> None:
         """Keep the proof; with an indefinite kernel a stationary point is all that is shown."""

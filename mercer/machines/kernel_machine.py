@@ -15,7 +15,6 @@ from mercer._array import parse_memory
 from mercer._estimator import class_codes
 from mercer._limits import Limits
 from mercer._state import Attribute, Labels, Maybe
-from mercer.certify import fenchel_gap
 from mercer.gram import Gram
 from mercer.kernels.sample import Sample
 from mercer.losses import Loss, ScalarRisk, Squared, as_loss
@@ -33,7 +32,9 @@ from mercer.margin import MarginProblem
 from mercer.result import Solution, Status
 from mercer.solvers import solve_margin, solve_ridge
 from mercer.solvers.box import solve_box
-from mercer.solvers.primal import guide_of, solve_primal
+from mercer.solvers.primal import gap_in_time, guide_in_time, solve_primal
+
+SYSTEM_ROWS = 3000  # whose linear system is solved within a second
 
 
 class KernelMachine(RiskEstimator):
@@ -172,7 +173,8 @@ class KernelMachine(RiskEstimator):
     def _solver(self, loss: Loss, rows: Sample, limits: Limits) -> Any:
         """Return the function that solves a problem: the first of these that fits.
 
-        1. squared error: one linear system;
+        1. squared error, of few rows or without a time limit: one linear system, which looks at no
+           clock;
         2. another smooth loss: Newton's method;
         3. a loss of two slopes with an offset: pairwise steps;
         4. a loss of two slopes without one: coordinate steps.
@@ -181,11 +183,11 @@ class KernelMachine(RiskEstimator):
             single = self._gram(rows)
             exact = cache(lambda: self._gram(rows, dtype=np.float64))
             return lambda risk, about: self._pairwise_steps(single, exact, risk, about, limits)
-        K = self._gram(rows, "direct")
+        K = self._gram_in_time(rows, limits)
         if not loss.smooth:
             return lambda risk, about: self._coordinate_steps(K, risk, about, limits)
-        if type(loss) is Squared:
-            return lambda risk, about: self._ridge(K, risk, about)
+        if type(loss) is Squared and (limits.deadline == np.inf or len(rows) <= SYSTEM_ROWS):
+            return lambda risk, about: self._ridge(K, risk, about, limits)
         newton = partial(
             solve_primal,
             K,
@@ -193,11 +195,11 @@ class KernelMachine(RiskEstimator):
             fit_intercept=self.fit_intercept,
             tol=self.tol,
             limits=limits,
-            guide=guide_of(K, 1, limits.memory),
+            guide=guide_in_time(K, 1, limits),
         )
         return lambda risk, about: newton(risk, about=about)
 
-    def _ridge(self, K: Gram, risk: ScalarRisk, about: str) -> Solution:
+    def _ridge(self, K: Gram, risk: ScalarRisk, about: str, limits: Limits) -> Solution:
         found = solve_ridge(
             K,
             risk.y[:, None],
@@ -205,7 +207,7 @@ class KernelMachine(RiskEstimator):
             fit_intercept=self.fit_intercept,
             memory=parse_memory(self.memory),
         )
-        return self._proved(K, found.value, found.intercept, risk, about, found.status, 1)
+        return self._proved(K, found.value, found.intercept, risk, about, found.status, 1, limits)
 
     def _problem(self, risk: ScalarRisk) -> MarginProblem:
         z, lo, hi, eps = risk.loss.tube(risk.y)  # type: ignore[misc]
@@ -229,11 +231,11 @@ class KernelMachine(RiskEstimator):
         )
         b, steps = np.array([found.intercept + shift]), found.stats["steps"]
         alpha = found.value[:, None]
-        return self._proved(K.in_double(), alpha, b, risk, about, found.status, steps)
+        return self._proved(K.in_double(), alpha, b, risk, about, found.status, steps, limits)
 
     def _coordinate_steps(self, K: Gram, risk: ScalarRisk, about: str, limits: Limits) -> Solution:
         beta, status, steps = solve_box(K, self._problem(risk), tol=self.tol, limits=limits)
-        return self._proved(K, beta[:, None], np.zeros(1), risk, about, status, steps)
+        return self._proved(K, beta[:, None], np.zeros(1), risk, about, status, steps, limits)
 
     def _proved(
         self,
@@ -244,9 +246,11 @@ class KernelMachine(RiskEstimator):
         about: str,
         status: Status,
         steps: int,
+        limits: Limits,
     ) -> Solution:
         """Return the solution with the proof of this machine's own problem."""
-        proof = fenchel_gap(
+        proof = gap_in_time(
+            limits,
             K,
             alpha,
             b,
@@ -257,7 +261,9 @@ class KernelMachine(RiskEstimator):
             about=about,
             extra={"steps": steps},
         )
-        if np.isnan(proof.value) or status is Status.INDEFINITE:
+        if np.isnan(proof.value) and limits.stopped(steps):
+            pass
+        elif np.isnan(proof.value) or status is Status.INDEFINITE:
             proof, status = replace(proof, value=np.nan), Status.INDEFINITE
         elif proof.ok or status.ok:
             status = Status.OPTIMAL if proof.ok else Status.STALLED

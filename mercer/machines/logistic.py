@@ -92,7 +92,7 @@ class KernelLogistic(ClassifierMixin, RiskEstimator):
         require_weights(self.classes_, codes, weight)
         rows, used = used_rows(sample, weight)
         solution = solve_primal(
-            self._gram(rows, "direct"),
+            self._gram_in_time(rows, limits),
             self._risk(codes[used], weight[used]),
             self.lam,
             fit_intercept=self.fit_intercept,

@@ -60,7 +60,8 @@ class SingleMachine(MarginEstimator):
         self, sample: Sample, problem: MarginProblem, beta: np.ndarray | None = None
     ) -> None:
         """Solve one problem on all points, from a start β, and store the machine."""
-        K, index, limits = self._gram(sample), np.arange(len(sample)), self._limits()
+        limits = self._limits()
+        K, index = self._gram(sample), np.arange(len(sample))
         begun: MarginSolution | SmoState | None
         if beta is None:
             [begun] = solve_many(K, [(index, problem)], tol=self.tol, limits=limits)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer._clock import OutOfTimeError
 from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer.certify import duality_gap
@@ -187,8 +188,8 @@ class Engine:
 
     def solve(self, target: float, state: SmoState) -> SmoState:
         """Go on until the largest violation of a pair of points is at most the target."""
-        if self.limits.interrupted:  # the start is the best so far
-            return replace(state, status=Status.INTERRUPTED)
+        if stopped := self.limits.stopped(state.steps):  # the start is the best so far
+            return replace(state, status=stopped)
         if (matrix := self._dense()) is not None:
             return solve_dense(matrix, self.problem, target, self.limits, state)
         return solve_smo(
@@ -216,21 +217,24 @@ class Engine:
 
     def prove(self, state: SmoState, tol: float, about: str) -> tuple[Certificate, float]:
         """Set the residuals to exact ones; return the proof, and how far they were off."""
-        before, proves = state.e, True
-        if self.waits_for_no_proof(state):
-            checked, proves = 0, False
-        else:
-            state.e, checked = self.exact_residuals(state)
+        before, found = state.e, self.exact_in_time(state)
+        state.e, checked = found or (before, 0)
         extra = {"checked": checked, "steps": state.steps, "storage": self.K.storage}
         certificate = duality_gap(
             state.beta, state.e, self.problem, tolerance=tol, about=about, extra=extra
         )
         drift = float(np.abs(state.e - before).max())
-        return (certificate if proves else replace(certificate, value=np.nan)), drift
+        return (certificate if found else replace(certificate, value=np.nan)), drift
 
-    def waits_for_no_proof(self, state: SmoState) -> bool:
-        """Tell whether somebody has pressed Ctrl-C, and a proof would take long."""
-        return state.status is Status.INTERRUPTED and self._exact_values() is None
+    def exact_in_time(self, state: SmoState) -> tuple[np.ndarray, int] | None:
+        """Return `exact_residuals`; None where nobody would wait for them: Ctrl-C, a limit."""
+        if state.status is Status.INTERRUPTED and self._exact_values() is None:
+            return None
+        try:
+            with self.limits.for_proof():
+                return self.exact_residuals(state)
+        except OutOfTimeError:
+            return None
 
     def _exact_values(self) -> np.ndarray | None:
         """Return all values in float64, if they are there."""

@@ -181,15 +181,15 @@ class _Search:
         engine.problem = problem.at(price)
         before = problem.residuals(best.e, price)
         state = SmoState(best.beta / unit, before, status=self.stopped or Status.OPTIMAL)
-        proves, checked = not engine.waits_for_no_proof(state), 0
-        if proves:
-            exact, checked = engine.exact_residuals(state)
+        proved, checked = engine.exact_in_time(state), 0
+        if proved:
+            exact, checked = proved
             best.e = exact if problem.tube else (exact - engine.problem.z) * unit
         drift = float(np.abs(problem.residuals(best.e, price) - before).max())
         storage = engine.K.storage
         extra = {"checked": checked, "steps": self.steps, "prices": self.tries, "storage": storage}
         found = nu_gap(best.beta, best.e, problem, tolerance=self.tol, about=about, extra=extra)
-        return (found if proves else replace(found, value=np.nan)), drift
+        return (found if proved else replace(found, value=np.nan)), drift
 
     # ------------------------------------------------------------ the next price
     def guess(self) -> float:

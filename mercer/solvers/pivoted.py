@@ -42,11 +42,17 @@ def pivoted_cholesky(
 
 def factor_from_points(K: Gram, points: np.ndarray) -> np.ndarray:
     """Return F of shape (n, r) with FFᵀ ≈ K, equal to K on the rows of these points (Nyström)."""
+    return factor_and_points(K, points)[0]
+
+
+def factor_and_points(K: Gram, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same F, and the r points that it is made of: F[points] is lower triangular."""
     rows = K.rows(points)
     with one_blas_thread():  # so small a matrix is not worth waking another thread
         U, order = pivoted_cholesky(rows[:, points])
     r = len(U)
-    return solve_triangular(U[:, :r], rows[order[:r]], trans="T", check_finite=False).T
+    F = solve_triangular(U[:, :r], rows[order[:r]], trans="T", check_finite=False).T
+    return F, points[order[:r]]
 
 
 def randomly_pivoted_cholesky(

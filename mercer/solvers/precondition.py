@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer._array import n_threads, run_tiles
 from mercer._threads import one_blas_thread
 from mercer.gram import Gram
 from mercer.losses import Curvature
 from mercer.losses.risk import column_inverse
-from mercer.solvers.pivoted import factor_from_points
+from mercer.solvers.pivoted import factor_and_points
 
 
 def low_rank_factor(K: Gram, rank: int) -> np.ndarray:
@@ -22,11 +22,13 @@ def low_rank_factor(K: Gram, rank: int) -> np.ndarray:
     The points are chosen at random, the same in every run. If all are chosen, or K has a lower
     rank, LLᵀ is K up to rounding.
     """
-    n = K.shape[0]
-    points = np.arange(n)
-    if rank < n:
-        points = np.sort(np.random.default_rng(0).choice(n, rank, replace=False))
-    return factor_from_points(K, points)
+    return factor_and_points(K, _some_points(K.shape[0], rank))[0]
+
+
+def _some_points(n: int, rank: int) -> np.ndarray:
+    if rank >= n:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, rank, replace=False))
 
 
 class FreeOffset:
@@ -87,13 +89,26 @@ class Guide(NamedTuple):
 
     L: np.ndarray  # (n, r)
     rest: np.ndarray  # (n,)
+    points: np.ndarray  # (r,): the rows of K that L was made of
 
     @classmethod
     def of(cls, K: Gram, rank: int) -> Guide:
         """Return the guide from the rows of at most ``rank`` points."""
-        L = low_rank_factor(K, rank)
+        L, points = factor_and_points(K, _some_points(K.shape[0], rank))
         rest = K.diagonal() - np.einsum("ij,ij->i", L, L)
-        return cls(L, np.maximum(rest, 0.0))
+        return cls(L, np.maximum(rest, 0.0), points)
+
+    @property
+    def alone(self) -> Guide:
+        """The guide of LLᵀ itself."""
+        return self._replace(rest=np.zeros_like(self.rest))
+
+    def on_points(self, alpha: np.ndarray) -> np.ndarray:
+        """Return β on the points whose function has the values LLᵀα on all rows, shape (n, t)."""
+        beta = np.zeros_like(alpha)
+        own = self.L[self.points].T  # upper triangular
+        beta[self.points] = solve_triangular(own, self.L.T @ alpha, check_finite=False)
+        return beta
 
 
 class Woodbury:

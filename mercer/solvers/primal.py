@@ -6,18 +6,22 @@ min over α and b of  P = R(Kα + b) + λ αᵀKα.  With slopes U and curvature
     d = −ρ/(2λ) + S e,   (2λI + SᵀKS) e = SᵀKρ/(2λ),
 
 where S has the offset eliminated. The system is solved by conjugate gradients that see K through
-products only, with a low-rank copy of K as their guide.
+products only, with a low-rank copy of K as their guide. Where K is not held, so that each product
+computes it again, the minimum over functions of a few points, which the guide's rows are enough
+for, is where the steps begin, and what is returned if there is no time for more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
+from mercer._clock import OutOfTimeError
 from mercer._floats import TINY
 from mercer._limits import UNLIMITED, Limits
 from mercer.certify import fenchel_gap
@@ -82,18 +86,18 @@ def solve_primal(
     """
     limits = limits or Limits()
     require_finite(float(K.diagonal().sum()))
-    guide = guide or guide_of(K, risk.n_outputs, limits.memory)
-    run = _PrimalRun(K, risk, lam, fit_intercept, guide, start, exact_up_to)
+    make_guide = lambda: guide or guide_of(K, risk.n_outputs, limits.memory)  # noqa: E731
+    run = _PrimalRun(K, risk, lam, fit_intercept, make_guide, start, exact_up_to)
     target = tol
     for _ in range(ROUNDS):
         status = run.solve(target, limits)
-        certificate = run.prove(tol, about)
+        certificate = run.prove(tol, about, limits)
         if certificate.ok or limits.stopped(run.steps):
             break
         target *= 0.1  # the estimate of the gap was too good: go on
     if certificate.ok:
         status = Status.OPTIMAL
-    elif np.isnan(certificate.value):
+    elif np.isnan(certificate.value) and not limits.stopped(run.steps):
         status = Status.INDEFINITE
     alpha, b = run.at.alpha, run.at.b
     stats = {"steps": run.steps, "products": run.products}
@@ -105,6 +109,26 @@ def guide_of(K: Gram, n_outputs: int, memory: int = UNLIMITED) -> Guide:
     n = K.shape[0]
     fits = max(LEAST_RANK, memory // (8 * GUIDE_COPIES * n))
     return Guide.of(K, min(n, RANK, fits, max(50, REDUCED // n_outputs)))
+
+
+def guide_in_time(K: Gram, n_outputs: int, limits: Limits) -> Guide | None:
+    """Return the guide; None if there is no time even for that."""
+    try:
+        with limits.for_solving():
+            return guide_of(K, n_outputs, limits.memory)
+    except OutOfTimeError:
+        return None
+
+
+def gap_in_time(limits: Limits, K: Gram, *given: Any, **options: Any) -> Certificate:
+    """Return the proof `fenchel_gap` of a point; one that proves nothing if it takes too long."""
+    try:
+        with limits.for_proof():
+            return fenchel_gap(K, *given, **options)
+    except OutOfTimeError:
+        parts = {"gap": np.nan, "storage": K.storage, **options["extra"]}
+        about = f"{options['about']}: no time was left for the proof"
+        return Certificate("relative duality gap", np.nan, options["tolerance"], about, parts)
 
 
 def _lowest(slope: Callable[[float], float]) -> float:
@@ -148,18 +172,24 @@ class _PrimalRun:
         risk: Risk,
         lam: float,
         free: bool,
-        guide: Guide,
+        guide: Callable[[], Guide],
         start: Any,
         exact_up_to: int,
     ):
         self.K, self.risk, self.lam, self.free = K, risk, lam, free
-        self.guide, self.steps, self.products = guide, 0, 0
+        self.make_guide, self.steps, self.products = guide, 0, 0
         alpha = np.zeros((K.shape[0], risk.n_outputs))
         self.large = alpha.size > exact_up_to
+        self.coarse_first = start is None and self.large and not K.holds_array
         b = np.zeros(risk.n_outputs)
         if start is not None:
             alpha, b = (np.array(part, dtype=np.float64) for part in start)
         self.at = self._point(alpha, b, K @ alpha if alpha.any() else np.zeros_like(alpha))
+
+    @cached_property
+    def guide(self) -> Guide:
+        """The easy copy of K, made when the clock runs."""
+        return self.make_guide()
 
     def _point(self, alpha: np.ndarray, b: np.ndarray, F: np.ndarray) -> _PrimalPoint:
         if self.free:
@@ -170,31 +200,48 @@ class _PrimalRun:
     # ------------------------------------------------------------ the loop
     def solve(self, tol: float, limits: Limits) -> Status:
         """Take Newton steps until the gap is small; return why they ended."""
+        try:
+            with limits.for_solving():
+                if self.coarse_first:
+                    self.at, self.coarse_first = self._coarse(tol, limits), False
+                self._walk(tol, limits)
+        except OutOfTimeError:
+            pass
+        return limits.stopped(self.steps) or Status.ILL_CONDITIONED
+
+    def _coarse(self, tol: float, limits: Limits) -> _PrimalPoint:
+        """Return the best function of the guide's points; F and the objective are those of K."""
+        held, guide = _Factored(self.guide.L), self.guide
+        few = _PrimalRun(held, self.risk, self.lam, self.free, lambda: guide.alone, None, 0)  # type: ignore[arg-type]
+        few.solve(tol, limits)
+        return replace(few.at, alpha=guide.on_points(few.at.alpha))
+
+    def _walk(self, tol: float, limits: Limits) -> None:
         target = 0.5 * tol if self.large else SETTLED
         here = kept = self._model()
         idle, value = 0, here.at.value
-        while kept.gap > target and idle < (1 if kept.gap <= 0.5 * tol else PATIENCE):
-            stopped = limits.stopped(self.steps)
-            if stopped:
-                break
-            try:
-                with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no step
-                    self.at = self._moved(here, limits)
-                    self.steps += 1
-                    here = self._model()
-            except KeyboardInterrupt:
-                limits.interrupted = True
-                continue
-            except np.linalg.LinAlgError:  # rounding leaves no direction: ILL_CONDITIONED
-                break
-            # where rounding hides what the objective gains, the gap tells which point is better
-            least = max(1e-14, LEAST_GAIN * min(kept.gap, 1.0))
-            falls = here.at.value < value - least * abs(value)
-            better = falls or here.gap < 0.9 * kept.gap
-            idle, value = 0 if better else idle + 1, min(value, here.at.value)
-            kept = here if better else kept
-        self.at = kept.at
-        return limits.stopped(self.steps) or Status.ILL_CONDITIONED
+        try:
+            while kept.gap > target and idle < (1 if kept.gap <= 0.5 * tol else PATIENCE):
+                if limits.stopped(self.steps):
+                    break
+                try:
+                    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no step
+                        self.at = self._moved(here, limits)
+                        self.steps += 1
+                        here = self._model()
+                except KeyboardInterrupt:
+                    limits.interrupted = True
+                    continue
+                except np.linalg.LinAlgError:  # rounding leaves no direction: ILL_CONDITIONED
+                    break
+                # where rounding hides what the objective gains, the gap tells which is better
+                least = max(1e-14, LEAST_GAIN * min(kept.gap, 1.0))
+                falls = here.at.value < value - least * abs(value)
+                better = falls or here.gap < 0.9 * kept.gap
+                idle, value = 0 if better else idle + 1, min(value, here.at.value)
+                kept = here if better else kept
+        finally:
+            self.at = kept.at
 
     def _model(self) -> _Model:
         """Return the quadratic model of the objective at the point where the run stands."""
@@ -239,9 +286,10 @@ class _PrimalRun:
         self.products += products
         return model.curve.root(e) - model.rho / (2.0 * self.lam)
 
-    def prove(self, tol: float, about: str) -> Certificate:
-        """Prove the point where the run stands."""
-        return fenchel_gap(
+    def prove(self, tol: float, about: str, limits: Limits) -> Certificate:
+        """Prove the point where the run stands, if there is time for it."""
+        return gap_in_time(
+            limits,
             self.K,
             self.at.alpha,
             self.at.b,
@@ -252,3 +300,15 @@ class _PrimalRun:
             about=about,
             extra={"steps": self.steps, "products": self.products},
         )
+
+
+class _Factored:
+    """LLᵀ as a matrix that is held."""
+
+    holds_array = True
+
+    def __init__(self, L: np.ndarray):
+        self.L, self.shape = L, (len(L), len(L))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return self.L @ (self.L.T @ V)

@@ -17,6 +17,7 @@ from itertools import count
 
 import numpy as np
 
+from mercer._clock import OutOfTimeError
 from mercer._limits import UNLIMITED, Limits
 from mercer._scratch import scratch
 from mercer.gram import Gram, combine_rows
@@ -80,10 +81,13 @@ def solve_smo(
     """
     run = _SmoRun(K, index, problem, start, all_active, seconds)
     try:
-        run.solve(tol, limits)
+        with limits.for_solving():
+            run.solve(tol, limits)
     except KeyboardInterrupt:
         limits.interrupted = True
         run.status = Status.INTERRUPTED
+    except OutOfTimeError:
+        run.status = Status.TIME_LIMIT
     return SmoState(run.beta, run.e, run.violation, run.steps, run.status)
 
 

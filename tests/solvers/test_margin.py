@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -282,3 +284,36 @@ def test_points_that_may_not_move_have_no_pair_to_violate():
     b, violation = problem.offset(np.zeros(3), problem.z)
     assert violation == 0.0
     assert np.isfinite(b)
+
+
+# ---------------------------------------------------------------- no time left
+@every_problem
+def test_a_start_that_is_out_of_time_is_returned_as_it_is(problem):
+    K = gram(RBF(gamma=0.5), X)
+    before = solve_margin(K, EVERYONE, problem, limits=Limits(max_iter=1)).state
+    beta = before.beta.copy()
+    found = solve_margin(K, EVERYONE, problem, limits=Limits(deadline=0.0), start=before)
+    np.testing.assert_array_equal(found.value, beta)
+    assert found.status is Status.TIME_LIMIT
+    assert not found.certificate.ok
+
+
+@pytest.mark.parametrize("storage", ["blocked", "dense"])
+def test_a_proof_that_takes_too_long_proves_nothing(storage, monkeypatch):
+    """The solve ends in time; all that is computed after it comes too late."""
+    K = gram(RBF(gamma=0.5), X, storage=storage, dtype=np.float32)
+    solve, ended = margin.solve_smo, []
+
+    def solve_smo(*given):
+        state = solve(*given)
+        ended.append(given[4])
+        given[4].deadline = 0.0
+        return state
+
+    monkeypatch.setattr(margin, "solve_smo", solve_smo)
+    limits, sizes = Limits(deadline=time.monotonic() + 60.0), Sizes(dense=False)
+    problem = PROBLEMS["classification"]
+    found = solve_margin(K, EVERYONE, problem, limits=limits, sizes=sizes)
+    assert ended
+    assert np.isnan(found.certificate.value)
+    assert found.status is Status.TIME_LIMIT

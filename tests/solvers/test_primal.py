@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from mercer import Status, check_solver, gram
+from mercer._clock import OutOfTimeError
 from mercer.certify import fenchel_gap
+from mercer.gram.storages import BlockedGram
 from mercer.kernels import RBF, Laplacian, Linear, Sigmoid
 from mercer.losses import Huber, Logistic, ScalarRisk, SoftmaxRisk, Squared, SquaredHinge
 from mercer.margin import MarginProblem
@@ -140,6 +144,36 @@ def test_limits_end_it_with_an_honest_proof():
         assert found.certificate.gap >= found.certificate.primal - slow_value(
             hard, 1e-4, True, K.toarray()
         )
+
+
+class Slow(BlockedGram):
+    """A matrix for whose products there is never the time; some rows are at hand."""
+
+    def _matmat(self, V):
+        raise OutOfTimeError
+
+
+@offset_or_not
+@every_risk
+def test_no_time_for_one_product_leaves_the_best_of_a_few_points(risk, free):
+    G = gram(RBF(gamma=0.3), X, storage="blocked")
+    few = Guide.of(G, 12)
+    found = solve_primal(
+        Slow(G.kernel, G.X, G.Y, G.dtype),
+        risk,
+        0.05,
+        fit_intercept=free,
+        limits=Limits(deadline=time.monotonic() + 60.0),
+        guide=few,
+        exact_up_to=0,
+    )
+    assert not found.certificate.ok
+    assert np.isnan(found.certificate.value)
+    assert set(np.flatnonzero(found.value.any(axis=1))) <= set(few.points)
+    reached = risk.value(K @ found.value + found.intercept)
+    reached += 0.05 * float((found.value * (K @ found.value)).sum())
+    # the least over functions of these points, by a general minimiser of the low-rank problem
+    assert reached == pytest.approx(slow_value(risk, 0.05, free, few.L @ few.L.T), rel=1e-5)
 
 
 def test_ctrl_c_keeps_what_was_reached():
