@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Event, current_thread
 from typing import Any
@@ -218,7 +220,20 @@ def pool() -> ThreadPoolExecutor:
 
 def in_pool() -> bool:
     """Whether this thread is one of several that work side by side."""
-    return current_thread().name.startswith(POOL)
+    return current_thread().name.startswith(POOL) or _by_itself.get()
+
+
+_by_itself = ContextVar("whether this thread is one of a pool of others", default=False)
+
+
+@contextmanager
+def by_itself() -> Iterator[None]:
+    """Return a context in which this thread counts as one of several that work side by side."""
+    token = _by_itself.set(True)
+    try:
+        yield
+    finally:
+        _by_itself.reset(token)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
