@@ -221,7 +221,20 @@ def pool() -> ThreadPoolExecutor:
 
 def in_pool() -> bool:
     """Whether this thread is one of several that work side by side."""
-    return current_thread().name.startswith(POOL)
+    return current_thread().name.startswith(POOL) or _by_itself.get()
+
+
+_by_itself = ContextVar("whether this thread is one of a pool of others", default=False)
+
+
+@contextmanager
+def by_itself() -> Iterator[None]:
+    """Return a context in which this thread counts as one of several that work side by side."""
+    token = _by_itself.set(True)
+    try:
+        yield
+    finally:
+        _by_itself.reset(token)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own

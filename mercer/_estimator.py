@@ -49,7 +49,8 @@ from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution, Status
-from mercer.rows import Rows
+from mercer.rows import Rows, as_rows
+from mercer.rows.answers import by_blocks
 
 FLOATS = [np.float64, np.float32]
 GIVEN = "points of a given matrix"
@@ -114,16 +115,26 @@ def validated(
 FITTING = ("fit", "fit_transform", "fit_predict", "partial_fit")
 
 
+ANSWERING = (
+    *("predict", "decision_function", "predict_proba", "predict_log_proba"),
+    *("transform", "score_samples"),
+)
+
+
+def _wrapped(method: Any, wrap: Callable[[Any], Any]) -> Any:
+    """Return a method with something around it; of `available_if` what stands behind it."""
+    if not hasattr(method, "fn"):
+        return wrap(method)
+    method.fn = wrap(method.fn)
+    return method
+
+
 def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Return a fit after which the model is fitted, or what it was before.
 
     Memory that ends, Ctrl-C or a bad row in the middle of a fit must not leave the kernel of the
     new rows beside the coefficients, and the proof, of the old ones.
     """
-
-    if hasattr(fit, "fn"):  # of `available_if`
-        fit.fn = _all_or_nothing(fit.fn)
-        return fit
 
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -156,9 +167,10 @@ class ProvedEstimator(Reporting, NamedParts):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in FITTING:
-            if name in vars(cls):
-                setattr(cls, name, _all_or_nothing(vars(cls)[name]))
+        for names, wrap in ((FITTING, _all_or_nothing), (ANSWERING, by_blocks)):
+            for name in names:
+                if name in vars(cls):
+                    setattr(cls, name, _wrapped(vars(cls)[name], wrap))
 
     @classmethod
     @cache  # asked for several times in a fit, and reading a signature is slow
@@ -271,7 +283,8 @@ class KernelEstimator(ProvedEstimator):
     ) -> tuple[Sample, Any, np.ndarray]:
         """Check rows, targets and weights, bind the kernel; return the training sample and both."""
         kernel = self._given_kernel()
-        X, y = X.in_memory(y) if isinstance(X, Rows) else (X, y)
+        X = as_rows(X)
+        X, y = X.in_memory(y, self) if isinstance(X, Rows) else (X, y)
         has_target = not isinstance(y, str)
         if kernel.domain == "vectors":
             checked = validated(self, X, y, kernel=kernel, **_TABLE, **checks)

@@ -54,6 +54,9 @@ class ForkLock:
         process = _process[0]
         return self._locks.get(process) or self._locks.setdefault(process, RLock())
 
+    def __reduce__(self) -> tuple[type[ForkLock], tuple[()]]:
+        return ForkLock, ()  # a copy in another process has locks of its own
+
 
 # ---------------------------------------------------------------- BLAS
 class _ThreadLease(bytearray):

@@ -54,6 +54,7 @@ LEVELS = {
     "optimize": 4,
     "solvers": 4,
     "testing": 4,
+    "_in_span": 4.5,
     "bayes": 5,
     "boosting": 5,
     "linear": 5,

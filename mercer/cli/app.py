@@ -16,6 +16,7 @@ from mercer.cli.flags import (
     ComparisonPage,
     Coordinates,
     Cutoff,
+    Dask,
     DataFile,
     Decimal,
     EffortName,
@@ -123,6 +124,7 @@ def fit(
     time_limit: TimeLimit = "10m",
     memory: Memory = None,
     checkpoint: Checkpoint = None,
+    dask: Dask = None,
     seed: Seed = 0,
     metric: MetricName = "auto",
     positive: Positive = None,
@@ -150,7 +152,7 @@ def fit(
     )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     more = (effort, time_limit, memory, seed, save, report, reading, wishes, script, checkpoint)
-    options = command.FitOptions(*given, *by, *more)
+    options = command.FitOptions(*given, *by, *more, dask)
     _run(command.fit, options, screen=_screen(quiet, json))
 
 

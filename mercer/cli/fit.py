@@ -66,6 +66,7 @@ class FitOptions:
     wishes: Wishes = NO_WISHES
     script: Path | None = None
     checkpoint: Path | None = None
+    dask: str | None = None
 
     @property
     def outputs(self) -> dict[str, Path | None]:
@@ -82,7 +83,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     check_wishes(options.wishes)
     check_places({"DATA": options.data, "--test": options.test}, options.outputs)
-    if is_large(options.data, memory):
+    if options.dask is not None or is_large(options.data, memory):
         return fit_large(options, effort, kernel, screen)
     prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
     limits = Limits.of(time_limit=limit)

@@ -99,6 +99,13 @@ Checkpoint = Annotated[
         metavar="FOLDER",
     ),
 ]
+Dask = Annotated[
+    str | None,
+    work(
+        help="Learn in passes by the workers of this Dask cluster, such as tcp://10.0.0.1:8786.",
+        metavar="ADDRESS",
+    ),
+]
 Seed = Annotated[int, work(help="Of the split, the folds and the samples.", min=0)]
 MetricName = Annotated[
     str,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ PACKED = 3.0  # bytes of numbers for a byte of Parquet
 ENCODER_ROWS = 50_000  # by which the columns are encoded
 TEST_ROWS = 50_000  # most rows to test with
 SHARE = 0.6  # of the time limit for the search
+ANSWERS_WITHIN = 10  # seconds, or there is no cluster
 
 
 def is_many(data: Path) -> bool:
@@ -57,9 +60,32 @@ def fit_large(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
     """Run the command on rows in blocks; return its exit code."""
     _refuse_what_needs_a_table(options)
     try:
-        return _fit(options, effort, kernel, screen)
+        with _cluster(options.dask, screen):
+            return _fit(options, effort, kernel, screen)
     except RowsError as error:
         raise CommandError(str(error), DATA) from None
+
+
+@contextmanager
+def _cluster(address: str | None, screen: Screen) -> Iterator[None]:
+    """Let passes run on a Dask cluster, if there is an address of one."""
+    if address is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise CommandError("--dask needs Dask: pip install mercer[dask]", USAGE) from None
+    try:
+        client = Client(address, timeout=ANSWERS_WITHIN)
+    except (OSError, ValueError) as error:
+        why = str(error).splitlines()[0]
+        raise CommandError(f"--dask: no cluster answers at {address!r} ({why})", USAGE) from None
+    with client:
+        workers = client.nthreads()
+        threads = count(sum(workers.values()), "thread")
+        screen.say("cluster", f"{address}: {count(len(workers), 'worker')}, {threads}")
+        yield
 
 
 def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:

@@ -16,6 +16,7 @@ from scipy.special import logsumexp, xlogy
 from mercer._floats import TINY
 from mercer.losses.base import Loss
 
+ROUNDING = 1e-12  # of probabilities that are sums and differences
 FARTHEST_OFFSET = 1e150  # an offset beyond this is none
 
 
@@ -230,9 +231,11 @@ class SoftmaxRisk:
 
     def young(self, G: np.ndarray, U: np.ndarray) -> np.ndarray:
         """The divergence Σ p log(p / softmax(g)) of the dual point's probabilities p."""
-        P = np.clip(U / self.w + self.Y, 0.0, 1.0)
+        raw = U / self.w + self.Y
+        P = np.clip(raw, 0.0, 1.0)
         terms = (xlogy(P, P) - P * log_probabilities(G)).sum(axis=1)
-        return self.w[:, 0] * np.maximum(terms, 0.0)
+        outside = raw.min(axis=1) < -ROUNDING
+        return np.where(outside, np.inf, self.w[:, 0] * np.maximum(terms, 0.0))
 
     def dual_point(self, U: np.ndarray, balanced: bool) -> np.ndarray:
         P = np.maximum(U / self.w + self.Y, 0.0)

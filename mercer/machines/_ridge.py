@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
 from mercer._estimator import class_factors
+from mercer._in_span import class_totals
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import (
     Attribute,
@@ -27,7 +28,6 @@ from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
 from mercer.machines._ridge_span import SpanEstimator
-from mercer.machines._row_problems import Encode, class_totals
 from mercer.result import Solution
 from mercer.rows import Rows, as_rows
 from mercer.solvers import solve_ridge
@@ -35,6 +35,7 @@ from mercer.solvers.ridge_loo import LooErrors, LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
 from mercer.solvers.ridge_route import RidgeRoute
 from mercer.solvers.ridge_run import SpanSolution
+from mercer.solvers.row_problem import Encode
 
 
 class RidgeEstimator(SpanEstimator):
@@ -217,12 +218,7 @@ class RidgeEstimator(SpanEstimator):
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) + b for new rows."""
-        X = as_rows(X)
-        if isinstance(X, Rows):
-            return self._values_of_rows(X)
-        return self._values_of(self._new_rows(X))
-
-    def _values_of(self, rows: Sample) -> np.ndarray:
+        rows = self._new_rows(X)
         K = gram(self.kernel_, rows, self._centres(), storage="blocked", dtype=np.float64)
         return K @ self.dual_coef_ + self.intercept_
 

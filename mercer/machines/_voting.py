@@ -15,8 +15,6 @@ from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import block_differences
 from mercer.machines._classifier import MarginClassifier
 from mercer.machines._pairs import agree, couple_pairs, pair_rows, pair_sums, sigmoid, votes
-from mercer.machines._row_problems import matching
-from mercer.rows import Rows
 
 CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
 NO_SLOPES = (
@@ -134,9 +132,6 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
     def _raw_decision(self, X: Any, only_signs: bool = False) -> np.ndarray:
         """Return the decision values of all problems, shape (m, n_problems)."""
         check_is_fitted(self)
-        if isinstance(X, Rows):
-            samples = (self.kernel_.sample(b.read().X) for b in matching(self, X).blocks())
-            return np.vstack([self._decisions(rows, only_signs) for rows in samples])
         return self._decisions(self._new_rows(X), only_signs)
 
     def _decisions(self, rows: Sample, only_signs: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer.kernels.sample import Sample
 from mercer.machines._cells import CellTree, InCells, merged_proof, solve_cells
 from mercer.machines._voting import VotingMachine
-from mercer.rows import Rows
+from mercer.rows import Rows, as_rows
 
 EXACT_ROWS = 50_000  # of `Rows` that are not cut into cells
 
@@ -127,18 +127,17 @@ class SVC(InCells, VotingMachine):
         self.memory = memory
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
-        """Fit the machine to rows X and labels y; `Rows` are read into memory."""
+        """Fit the machine to rows X and labels y; `Rows` and Dask collections come into memory."""
+        X = as_rows(X)
         given = X if isinstance(X, Rows) else None
         many = given is not None and given.n > EXACT_ROWS
         if isinstance(X, Rows):
-            X, y = (X if y is None else X.with_target(np.asarray(y))).read()
+            X, y = (X if y is None else X.with_target(np.asarray(y))).in_memory(None, self)
         if self.route == "cells" or (self.route == "auto" and many):
             self._fit_in_cells(X, y, sample_weight)
         else:
             self._forget_cells()
             super().fit(X, y, sample_weight)
-        if given is not None and given.columns is not None:
-            self.feature_names_in_ = np.asarray(given.columns, dtype=object)
         return self
 
     def _fit_in_cells(self, X: Any, y: Any, sample_weight: Any) -> None:

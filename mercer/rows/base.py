@@ -5,65 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import as_index, largest_size, ranges
+from mercer._array import as_index, format_bytes, largest_size, parse_memory, ranges
 from mercer._words import count
+from mercer.rows.stored import Chunk, RowsError, StoredPart, require_columns
 
 BLOCK_BYTES = 2**24  # of a block of rows, where nobody asks for a number of rows
-SHOWN = 6  # names of columns in an error
-
-
-class RowsError(ValueError):
-    """What is wrong with rows, and where: the file, the row, the column."""
-
-
-class Chunk(NamedTuple):
-    """Rows in memory and their targets (None if there are none)."""
-
-    X: Any
-    y: Any
-
-
-class StoredPart:
-    """A piece of the rows that lies in one place: an array, a file.
-
-    Parameters
-    ----------
-    name : str
-        What errors call it.
-    n : int
-        The number of its rows.
-    dtype : dtype
-        The precision of its numbers.
-    columns : tuple of str or None
-        The names of all its columns, if they have names.
-    width : int
-        The number of its columns.
-    """
-
-    def __init__(self, name: str, n: int, dtype: Any, columns: tuple[str, ...] | None, width: int):
-        self.name, self.n, self.columns, self.width = name, n, columns, width
-        self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
-
-    def state(self) -> str:
-        """Return what is another text when the rows have changed."""
-        raise NotImplementedError
-
-    def read(self, rows: slice, columns: tuple[str, ...] | None) -> Any:
-        """Return some rows of columns (None: all) as a table of numbers, dense or CSR."""
-        raise NotImplementedError
-
-    def values(self, rows: slice, column: str) -> np.ndarray:
-        """Return some rows of one column, whatever it holds."""
-        raise NotImplementedError
-
-    def frame(self, rows: slice, columns: Sequence[str]) -> Any:
-        """Return some rows of columns as a polars frame."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -87,6 +38,21 @@ class Block:
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+    @property
+    def part_number(self) -> int:
+        """Which part it lies in."""
+        return self._part
+
+    @property
+    def part(self) -> StoredPart:
+        """The part that it lies in."""
+        return self._rows._parts[self._part]
+
+    @property
+    def travels(self) -> bool:
+        """Whether another process can read it."""
+        return self.part.travels
 
     def read(self) -> Chunk:
         """Return the rows and their targets, checked."""
@@ -259,17 +225,41 @@ class Rows:
         y = np.concatenate([chunk.y for chunk in chunks]) if self.has_target else None
         return Chunk(_stacked([chunk.X for chunk in chunks]), y)
 
-    def in_memory(self, y: Any = None) -> tuple[Any, Any]:
+    def targets(self) -> np.ndarray:
+        """Return the targets of all rows; the rows themselves are not read."""
+        if not self.has_target:
+            raise RowsError("these rows have no target: open them with target=")
+        return np.concatenate([block.read_target() for block in self.blocks()])
+
+    def in_memory(self, y: Any = None, owner: Any = None) -> tuple[Any, Any]:
         """Return all rows, as a frame if their columns have names, and targets: y, or their own.
 
-        A text as y says that no targets are asked for, and comes back.
+        A text as y says that no targets are asked for, and comes back. An owner is an estimator,
+        whose parameter ``memory`` must leave room for them.
         """
+        self._require_room(owner)
         X, own = self.read()
-        if self.columns is not None and isinstance(X, np.ndarray):
-            import polars as pl
+        return self.framed(X), own if y is None else y
 
-            X = pl.DataFrame(X, schema=list(self.columns))
-        return X, own if y is None else y
+    def _require_room(self, owner: Any) -> None:
+        if self._encoder is None and self._mixed:
+            return
+        needed = self.dtype.itemsize * self.n * self.n_columns
+        budget = parse_memory(getattr(owner, "memory", None))
+        if owner is not None and needed > budget:
+            raise MemoryError(
+                f"{self!r} take {format_bytes(needed)}, the budget is {format_bytes(budget)}: "
+                f"{type(owner).__name__} needs them in memory here; give it more by memory=, take "
+                f"fewer rows, or landmarks= where it has them"
+            )
+
+    def framed(self, X: Any) -> Any:
+        """Return rows that were read as a frame, if their columns have names."""
+        if self.columns is None or not isinstance(X, np.ndarray):
+            return X
+        import polars as pl
+
+        return pl.DataFrame(X, schema=list(self.columns))
 
     def take(self, index: Any) -> Any:
         """Return rows by their numbers, in the order that is asked for."""
@@ -355,16 +345,6 @@ def _stacked(pieces: list[Any]) -> Any:
 
         return pl.concat(pieces, how="vertical_relaxed")
     return sp.vstack(pieces, format="csr") if sp.issparse(pieces[0]) else np.vstack(pieces)
-
-
-def require_columns(part: StoredPart, columns: Sequence[str], like: str = "") -> None:
-    """Raise if a part lacks one of these columns."""
-    known = part.columns or ()
-    for name in columns:
-        if name not in known:
-            shown = ", ".join(map(repr, known[:SHOWN])) + (" …" if len(known) > SHOWN else "")
-            also = f", which {like} has" if like else ""
-            raise RowsError(f"{part.name} has no column {name!r}{also}; it has {shown}")
 
 
 def _missing(y: np.ndarray) -> np.ndarray:

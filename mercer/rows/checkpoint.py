@@ -7,15 +7,15 @@ import logging
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer._replacing import replacing
-from mercer.rows.base import RowsError
 from mercer.rows.passes import map_reduce
+from mercer.rows.stored import RowsError
 
 ABOUT = "fit.json"
 LOG = logging.getLogger("mercer")
@@ -125,21 +125,25 @@ class Passes:
         if self._check is not None:
             self._check()
         start = time.monotonic()
-        result = map_reduce(task, _told(blocks, self.count), state, workers=self._workers)
+        told = _PassClock(self.count).told
+        result = map_reduce(task, blocks, state, workers=self._workers, told=told)
         if self._check is not None:
             self._check()
         LOG.info("pass %d: %.1f s", self.count, time.monotonic() - start)
         return result
 
 
-def _told(blocks: Sequence[Any], number: int) -> Iterator[Any]:
-    """Yield the blocks of a pass, and say now and then how long it will take."""
-    start = said = time.monotonic()
-    for done, block in enumerate(blocks):
+class _PassClock:
+    """Says now and then how long a pass will take."""
+
+    def __init__(self, number: int):
+        self._number, self._start = number, time.monotonic()
+        self._said = self._start
+
+    def told(self, done: int, of: int) -> None:
+        """Hear how many blocks are done."""
         now = time.monotonic()
-        if done and now - said > SECONDS:
-            left = (now - start) * (len(blocks) - done) / done
-            share = 100 * done / len(blocks)
-            LOG.info("pass %d: %.0f %%, about %.0f s left", number, share, left)
-            said = now
-        yield block
+        if now - self._said > SECONDS:
+            left, share = (now - self._start) * (of - done) / done, 100 * done / of
+            LOG.info("pass %d: %.0f %%, about %.0f s left", self._number, share, left)
+            self._said = now

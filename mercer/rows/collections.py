@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from mercer.rows.base import RowsError, StoredPart
 from mercer.rows.parts import ArrayPart, FramePart
+from mercer.rows.stored import RowsError, StoredPart
 
 KEPT = 3  # partitions that are in memory: those that workers read, and the next
 
@@ -24,30 +26,51 @@ class Computed:
     """The partitions that were computed last, as parts in memory."""
 
     def __init__(self, make: Callable[[Any, str], StoredPart]):
-        self._make, self._lock = make, Lock()
+        self.make, self._lock = make, Lock()
         self._kept: OrderedDict[str, StoredPart] = OrderedDict()
 
     def part(self, delayed: Any, name: str) -> StoredPart:
         """Return a partition; the cluster or the threads of Dask compute it, if it is not here."""
         with self._lock:
             if delayed.key not in self._kept:
-                self._kept[delayed.key] = self._make(delayed.compute(), name)
+                self._kept[delayed.key] = self.make(delayed.compute(), name)
                 while len(self._kept) > KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(delayed.key)
             return self._kept[delayed.key]
 
 
+_supplied: ContextVar[dict[str, StoredPart] | None] = ContextVar("of a task", default=None)
+
+
+@contextmanager
+def supplied(part: StoredPart, data: Any) -> Iterator[None]:
+    """Return a context in which a partition, which came to a worker as data, can be read there."""
+    known = {part.key: part.make(data, part.name)} if isinstance(part, Partition) else {}
+    token = _supplied.set(known)
+    try:
+        yield
+    finally:
+        _supplied.reset(token)
+
+
 class Partition(StoredPart):
     """A partition of a Dask collection."""
 
+    travels = True
+
     def __init__(self, delayed: Any, like: StoredPart, n: int, name: str, computed: Computed):
         super().__init__(name, n, like.dtype, like.columns, like.width)
-        self._delayed, self._like, self._computed = delayed, like, computed
+        self.delayed, self._like, self._computed = delayed, like, computed
+        self.key, self.make = delayed.key, computed.make
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a worker gets the data by the graph
+        return {**vars(self), "delayed": None, "_computed": None}
 
     def state(self) -> str:
         """Return the key of the partition: a collection never changes."""
-        return f"{self._delayed.key} {self.n} rows"
+        return f"{self.key} {self.n} rows"
 
     def require_numbers(self, columns: tuple[str, ...]) -> None:
         """Raise if a column holds no numbers."""
@@ -55,7 +78,9 @@ class Partition(StoredPart):
         self.dtype = self._like.dtype
 
     def _part(self) -> StoredPart:
-        part = self._computed.part(self._delayed, self.name)
+        part = (_supplied.get() or {}).get(self.key)
+        if part is None:
+            part = self._computed.part(self.delayed, self.name)
         part.dtype = self.dtype
         return part
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.rows.base import Rows, RowsError, StoredPart, require_columns
+from mercer.rows.base import Rows
 from mercer.rows.collections import is_dask, partitions
 from mercer.rows.parts import ArrayPart, FramePart
 from mercer.rows.spill import Spill
+from mercer.rows.stored import RowsError, StoredPart, require_columns
 
 PATTERN = set("*?[")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.rows.base import RowsError, StoredPart
+from mercer.rows.stored import RowsError, StoredPart
 
 SAMPLED = 256  # rows by which an array in memory is known again
 
@@ -27,6 +27,15 @@ class ArrayPart(StoredPart):
             )
         super().__init__(name, X.shape[0], X.dtype, None, X.shape[1])
         self._X, self._path = X, path
+        self.travels = path is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_X": self._X if self._path is None else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._path is not None:  # the file is mapped again where it is read
+            self._X = np.load(self._path, mmap_mode="r", allow_pickle=False)
 
     def state(self) -> str:
         """Return the size and time of the file, or a digest of some rows."""
@@ -58,6 +67,7 @@ class FramePart(StoredPart):
             n = self._frame.select(pl.len()).collect().item()
         names = tuple(self.schema.names())
         super().__init__(name, n, np.float64, names, len(names))
+        self.travels = path is not None
 
     def state(self) -> str:
         """Return the size and time of the file; a frame cannot change."""

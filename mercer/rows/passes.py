@@ -1,4 +1,4 @@
-"""One pass over blocks: ``map_reduce``, by threads of this process."""
+"""One pass over blocks: ``map_reduce``, by threads of this process or the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer._array import POOL, in_pool, n_threads, pool
 from mercer._threads import one_blas_thread
+from mercer.rows.cluster import Pass, client_for, sums_in_order
 
 S = TypeVar("S")
 
@@ -22,12 +23,17 @@ def map_reduce(
     state: S = None,  # type: ignore[assignment]
     *,
     workers: int | None = None,
+    told: Callable[[int, int], None] | None = None,
 ) -> Any:
     """Return the sum of ``task(block, state)`` over all blocks, added up in their order.
 
     Each block is one thread's work: BLAS and tiles of kernel values have one thread inside. As the
     sums are taken in the order of the blocks, the number of workers changes no bit of the result.
     At most one result for each worker, and one more, is held beside the sum.
+
+    Where Dask has a default client, blocks of files and of Dask collections go to its workers: a
+    task for a few blocks of one part, in one thread. These sums come back in the order of the
+    blocks, too; a worker that dies costs its tasks, which others do again.
 
     Parameters
     ----------
@@ -39,7 +45,9 @@ def map_reduce(
     state : object
         What every task gets, and none changes.
     workers : int, default=None
-        Threads; None: one for each core.
+        Threads; None: one for each core. A number keeps the pass in this process.
+    told : callable, default=None
+        Told after each sum how many blocks are done, of how many.
 
     Returns
     -------
@@ -55,25 +63,32 @@ def map_reduce(
     >>> rows.map_reduce(power_sums, some.blocks(4), 2)
     array([220., 286.])
     """
-    total = None
-    for part in _in_order(task, blocks, state, n_threads() if workers is None else workers):
-        total = part if total is None else added(total, part)
+    todo, total, done = list(blocks), None, 0
+    client = client_for(todo) if workers is None else None
+    for number, part in (
+        _in_order(task, todo, state, n_threads() if workers is None else workers)
+        if client is None
+        else sums_in_order(client, Pass(task, todo, state, added))
+    ):
+        total, done = part if total is None else added(total, part), done + number
+        if told is not None:
+            told(done, len(todo))
     return total
 
 
 def _in_order(
     task: Callable[[Any, S], Any], blocks: Iterable[Any], state: S, workers: int
-) -> Iterator[Any]:
-    """Yield the results in the order of the blocks; few are under way at a time."""
+) -> Iterator[tuple[int, Any]]:
+    """Yield 1 and the result of each block, in their order; few are under way at a time."""
     waiting: deque[Future[Any]] = deque()
     with one_blas_thread(), _threads(workers) as threads:
         try:
             for block in blocks:
                 waiting.append(threads.submit(task, block, state))
                 if len(waiting) > workers:
-                    yield waiting.popleft().result()
+                    yield 1, waiting.popleft().result()
             while waiting:
-                yield waiting.popleft().result()
+                yield 1, waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from weakref import finalize
 
 from mercer._replacing import replacing
-from mercer.rows.base import RowsError
+from mercer.rows.stored import RowsError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 MISSING = ["", "NA", "N/A", "?", "nan", "NaN", "null", "None"]

@@ -14,7 +14,7 @@ from sklearn.utils import indexable
 from mercer._sklearn import _num_samples, _safe_split
 from mercer._words import count
 from mercer.machines import SVC, SVR, KernelRidge
-from mercer.rows import Rows
+from mercer.rows import Rows, as_rows
 from mercer.select.grids import KNOWN, GridAxis, axes
 from mercer.select.labels import LabelSearch, deciding_score, has_graph, label_axes
 from mercer.select.rounds import Staged, sample_rows, staged_plan
@@ -54,7 +54,7 @@ def tune(
     ----------
     estimator : estimator, pipeline or {"svc", "svr", "ridge"}
         What to fit; of a pipeline the last step is tuned.
-    X, y : table, list of objects or Rows, targets
+    X, y : table, list of objects, Rows or Dask collection, targets
         The rows. Those of `mercer.rows.open` that are too many for exact machines are for
         `KernelRidge` and `KernelRidgeClassifier` with landmarks: for each kernel one pass over at
         most 50,000 of the rows gives the errors of all λ over five folds, whose mean square is the
@@ -98,7 +98,7 @@ def tune(
     >>> bool(search.best_score_ > 0.96)
     True
     """
-    estimator = _estimator(estimator)
+    estimator, X = _estimator(estimator), as_rows(X)
     if isinstance(X, Rows):
         rows = X if y is None else X.with_target(np.asarray(y))
         if goes_in_passes(estimator, rows):

@@ -1,13 +1,15 @@
 """How far the span of landmarks is from all functions: exact, a bound, or an estimate.
 
-Let c be optimal in the span, q = w(y − f − b) and λ the penalty. The function Σ qᵢ k(xᵢ, ·)/λ is
-feasible in the dual problem of all functions, which says that the objective at f is above the
-minimum over all functions by at most ‖gradient‖²/λ + qᵀ(K − K̂)q/λ, K̂ᵢⱼ = φ(xᵢ)·φ(xⱼ).
+Let λ be the penalty and −2q a point of the dual, such as q = w(y − f − b) of the squared loss: half
+of the slopes, with the other sign. The function Σ qᵢ k(xᵢ, ·)/λ is feasible in the dual problem of
+all functions, which says that the objective at f is above the minimum over all functions by at most
+the duality gap in the span and qᵀ(K − K̂)q/λ, K̂ᵢⱼ = φ(xᵢ)·φ(xⱼ).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.stats import t as student
@@ -15,8 +17,8 @@ from scipy.stats import t as student
 from mercer._array import ranges
 from mercer._floats import TINY
 from mercer.gram import gram
-from mercer.solvers.ridge_run import RidgeRun, Slope
-from mercer.solvers.span import Piece, PieceBlock
+from mercer.rows.checkpoint import Passes
+from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 
 EXACT_ROWS = 2048  # as many rows are compared in pairs in any case
 PAIR_WORK = 50  # operations of a kernel value
@@ -25,7 +27,19 @@ GROUPS, GROUP_ROWS = 16, 256  # of random rows for an estimate
 LEVEL = 0.95
 
 
-def restriction(run: RidgeRun, c: np.ndarray, slope: Slope, lam: float) -> dict[str, Any]:
+class SpanRun(Protocol):
+    """What a fit in a span goes over."""
+
+    span: Span
+    problem: SpanProblem
+    passes: Passes
+
+
+Residuals = Callable[[Piece, np.ndarray], np.ndarray]
+"""Takes rows and their kernel values (b, r); returns q (b, t)."""
+
+
+def restriction(run: SpanRun, residuals: Residuals, objective: float, lam: float) -> dict[str, Any]:
     """Return the parts of a certificate that say how far the restriction may be off.
 
     The first of these that holds:
@@ -37,10 +51,9 @@ def restriction(run: RidgeRun, c: np.ndarray, slope: Slope, lam: float) -> dict[
     ``restriction_gap`` is relative to the objective.
     """
     n, r = run.problem.n, run.span.rank
-    objective = max(slope.squares + lam * float((c**2).sum()), TINY)
     if not lam > 0.0:
         return {"restriction": "bound", "restriction_gap": "unknown: lam is 0"}
-    look = _Look(run, c, slope.offset)
+    look = _Look(run, residuals)
     if n <= EXACT_ROWS or n * PAIR_WORK <= r * r:
         kind, values = "exact", {"restriction_gap": look.exact()}
     elif n * float(r) * r <= BOUND_WORK:
@@ -49,21 +62,20 @@ def restriction(run: RidgeRun, c: np.ndarray, slope: Slope, lam: float) -> dict[
         middle, low, high = look.estimate()
         kind = "estimate"
         values = {"restriction_gap": middle, "restriction_low": low, "restriction_high": high}
-    scale = lam * objective
+    scale = lam * max(objective, TINY)
     return {"restriction": kind} | {name: value / scale for name, value in values.items()}
 
 
 class _Look:
     """Rows seen through the residuals of a fit."""
 
-    def __init__(self, run: RidgeRun, c: np.ndarray, offset: np.ndarray):
-        self.run, self.span = run, run.span
-        self.beta, self.offset = run.span.on_kept(c), offset
+    def __init__(self, run: SpanRun, residuals: Residuals):
+        self.run, self.span, self.residuals = run, run.span, residuals
 
     def _seen(self, piece: Piece) -> tuple[np.ndarray, np.ndarray]:
         """Return q (b, t) and kernel values (r, b)."""
         values = self.span.values(piece.rows)
-        return piece.weight[:, None] * (piece.Y - self.offset - values @ self.beta), values.T
+        return self.residuals(piece, values), values.T
 
     def exact(self) -> float:
         """Return Σ over targets of qᵀ(K − K̂)q, from all pairs."""
@@ -82,13 +94,13 @@ class _Look:
         return float((sums**2).sum())
 
     def _sizes(self, block: PieceBlock, state: None) -> tuple[np.ndarray]:
-        sums = np.zeros(self.run.problem.n_targets)
+        sums: Any = 0.0
         for _, piece in self.span.pieces(block):
             q, values = self._seen(piece)
             F = self.span.features(values)
             diagonal = self.span.kernel.diagonal_of(piece.rows, np.float64)
             rest = np.maximum(diagonal - np.einsum("ij,ij->j", F, F), 0.0)
-            sums += np.sqrt(rest) @ np.abs(q)
+            sums = sums + np.sqrt(rest) @ np.abs(q)
         return (sums,)
 
     def estimate(self) -> tuple[float, float, float]:

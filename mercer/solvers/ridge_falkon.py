@@ -11,7 +11,6 @@ from scipy.linalg import cho_solve, cholesky
 from mercer._floats import TINY
 from mercer.result import Status
 from mercer.rows.checkpoint import Passes
-from mercer.solvers.restriction import restriction
 from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
 from mercer.solvers.span import PieceBlock, Span, SpanProblem
@@ -69,7 +68,7 @@ def solve_ridge_cg(
             c = _Part(run, blocks[::share], lam, share).improved(c, ROUGH)[0]
     whole = _Part(run, blocks, lam, 1)
     c, slope = whole.solved(c, tolerance)
-    extra = {"route": "cg", **restriction(run, c, slope, lam)}
+    extra = {"route": "cg", **run.restricted(c, slope, lam)}
     certificate = run.certificate(c, slope, lam, tolerance, extra)
     status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
     return SpanSolution(

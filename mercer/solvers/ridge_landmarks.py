@@ -8,7 +8,6 @@ from mercer._floats import EPS
 from mercer.result import Status
 from mercer.rows.checkpoint import Passes
 from mercer.solvers._factors import CholeskyForm, EigenForm, norm_of_symmetric
-from mercer.solvers.restriction import restriction
 from mercer.solvers.ridge_folds import FOLDS, FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
 from mercer.solvers.span import Span, SpanProblem
@@ -72,7 +71,7 @@ def solve_ridge_landmarks(
         "route": "normal",
         "condition": condition,
         "trace_error": max(1.0 - moments.explained / trace, 0.0) if trace > 0.0 else 0.0,
-        **restriction(run, c, slope, lam),
+        **run.restricted(c, slope, lam),
     }
     certificate = run.certificate(c, slope, lam, tolerance, extra)
     status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED

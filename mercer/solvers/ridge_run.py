@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,8 +13,9 @@ from scipy.linalg.blas import dsyrk
 from mercer._floats import TINY
 from mercer.result import Certificate, Solution
 from mercer.rows.checkpoint import Passes
+from mercer.solvers.restriction import restriction
 from mercer.solvers.ridge_folds import FoldErrors, FoldMoments, fold_numbers
-from mercer.solvers.span import PieceBlock, Span, SpanProblem
+from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,14 @@ class RidgeRun:
         self.span, self.problem, self.fit_intercept = span, problem, fit_intercept
         self.passes = passes
         self.shift = np.zeros(problem.n_targets) if shift is None or not fit_intercept else shift
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "passes": None}  # workers run no passes of their own
+
+    def _lean(self) -> RidgeRun:
+        lean = copy(self)
+        lean.span = self.span.without_factor()
+        return lean
 
     # ------------------------------------------------------------ passes
     def gathered(self, folds: int) -> tuple[FoldMoments, float]:
@@ -93,7 +103,7 @@ class RidgeRun:
         self, blocks: Sequence[PieceBlock], c: np.ndarray, lam: float
     ) -> tuple[Slope, tuple[np.ndarray, float]]:
         """Return the gradient of the problem of some blocks, and their Σ w k and Σ w."""
-        sums = self.passes.run(self._slopes, blocks, self.span.on_kept(c))
+        sums = self.passes.run(self._lean()._slopes, blocks, self.span.on_kept(c))
         rest, start, column, excess, total, squares = sums
         moved = excess / total if self.fit_intercept else np.zeros_like(excess)
         squares = float(np.sum(squares - moved**2 * total)) if self.fit_intercept else squares.sum()
@@ -121,6 +131,26 @@ class RidgeRun:
             total += float(piece.weight.sum())
         return rest, start, column, excess, total, squares
 
+    def product(self, V: np.ndarray) -> np.ndarray:
+        """Return Σ w φφᵀ V about the mean, from kernel values in float64: one pass."""
+        blocks, lean = self.light_blocks(), self._lean()
+        start = np.column_stack([self.span.on_kept(V), np.zeros(len(V))])
+        sums, level = self.passes.run(lean._images_and_column, blocks, start)
+        middle = np.outer(sums[:, -1], level[:-1]) / level[-1]
+        return self.span.features(sums[:, :-1] - middle)
+
+    def _images_and_column(self, block: PieceBlock, beta: np.ndarray) -> tuple[Any, ...]:
+        """Return Σ w k f and Σ w f of a block, with a last function that is 1 everywhere."""
+        sums, level = np.zeros(beta.shape), np.zeros(beta.shape[1])
+        for _, piece in self.span.pieces(block):
+            values = self.span.values(piece.rows)
+            f = values @ beta
+            f[:, -1] = 1.0
+            weighted = f * piece.weight[:, None]
+            sums += values.T @ weighted
+            level += weighted.sum(axis=0)
+        return sums, level
+
     def image(
         self, blocks: Sequence[PieceBlock], d: np.ndarray, column: np.ndarray, total: float
     ) -> np.ndarray:
@@ -129,7 +159,7 @@ class RidgeRun:
         In float32, unless landmarks are so alike that their coefficients are large and cancel.
         """
         beta = self.span.on_kept(d).astype(np.float32 if self.span.is_clear else np.float64)
-        sums, level = self.passes.run(self._images, blocks, beta)
+        sums, level = self.passes.run(self._lean()._images, blocks, beta)
         if self.fit_intercept:
             sums = sums - np.outer(column, level / total)
         return self.span.features(sums)
@@ -145,6 +175,16 @@ class RidgeRun:
         return sums, level
 
     # ------------------------------------------------------------ the proof
+    def restricted(self, c: np.ndarray, slope: Slope, lam: float) -> dict[str, Any]:
+        """Return what a certificate says of the restriction to the span."""
+        beta, offset = self.span.on_kept(c), slope.offset
+
+        def residuals(piece: Piece, values: np.ndarray) -> np.ndarray:
+            return piece.weight[:, None] * (piece.Y - offset - values @ beta)
+
+        objective = slope.squares + lam * float((c**2).sum())
+        return restriction(self, residuals, objective, lam)
+
     def certificate(
         self, c: np.ndarray, slope: Slope, lam: float, tolerance: float, extra: dict[str, Any]
     ) -> Certificate:

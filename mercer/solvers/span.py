@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -126,6 +127,8 @@ class Span:
         largest = float(np.diagonal(core).max(initial=0.0))
         U, order = pivoted_cholesky(core, NEARLY_DEPENDENT * max(largest, TINY))
         self.U, self.order = U[:, : len(U)], order[: len(U)]
+        self.rank = len(U)
+        """The number of landmarks that are not combinations of others."""
         self.kept = points[self.order]
         self.budget = budget
         m = max(self.n_points, 1)
@@ -133,10 +136,11 @@ class Span:
         self.step = max(1, min(BLOCK_VALUES, room) // m)
         """Rows whose kernel values are in memory at once."""
 
-    @property
-    def rank(self) -> int:
-        """The number of landmarks that are not combinations of others."""
-        return len(self.U)
+    def without_factor(self) -> Span:
+        """Return what knows kernel values alone: it is sent to workers without m × m numbers."""
+        lean = copy(self)
+        lean.U = np.empty((0, 0))
+        return lean
 
     @cached_property
     def is_clear(self) -> bool:

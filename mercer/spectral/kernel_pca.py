@@ -9,22 +9,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator, Transformer
+from mercer._estimator import Transformer
+from mercer._in_span import InSpan
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, FittedRows, Floats
+from mercer._state import Attribute, FittedRows, Floats, Maybe
 from mercer.gram import Centering, gram
 from mercer.kernels import Precomputed
 from mercer.kernels.sample import Sample
+from mercer.rows import Rows, as_rows
+from mercer.rows import open as open_rows
 from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.eigen import few
 from mercer.solvers.gram_eigen import STORED_ARRAYS
+from mercer.solvers.ridge_route import choose_route
+from mercer.solvers.span import Span
 from mercer.spectral._base import COUNT, POSITIVE, check_scores, precision_of
+from mercer.spectral._pca_span import span_pca
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
 
 STORED_UP_TO = 3000  # points whose float64 matrix is stored; above, tiles are computed when needed
 
 
-class KernelPCA(Transformer, KernelEstimator):
+class KernelPCA(Transformer, InSpan):
     """Kernel PCA: the directions of largest variance of the centred features φ(x).
 
     K̃ = HKH = V Λ Vᵀ; the scores of the training points are V Λ^½, those of a new point
@@ -48,17 +54,25 @@ class KernelPCA(Transformer, KernelEstimator):
         - "auto": exact for the linear kernel, "fixed_point" for the Gaussian, else "ridge".
     tol : float, default=1e-6
         The largest ‖K̃v − λv‖ / λ₁ of the proof. Up to 3,000 points it is about 1e-9 anyway.
+    landmarks : int, array or None, default=None
+        Seek the components in the span of so many rows, drawn at random, of rows with these
+        numbers, or of these points, shape (m, d): two passes over rows that need not be in memory,
+        n·m² operations. None: of all rows, unless `Rows` are too many for the budget.
     memory : int, str or None, default=None
         The byte budget; None is half of the free memory.
+    checkpoint : str or None, default=None
+        A folder for the results of passes, from where a fit that was killed goes on.
     random_state : int, default=0
-        Of the start of the iteration; the result does not depend on it but for rounding.
+        Of the start of the iteration, on which the result does not depend but for rounding, and of
+        the landmarks.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (k,)
         Eigenvalues of K̃, falling.
     eigenvectors_ : array of shape (n, k)
-        Orthonormal eigenvectors of K̃.
+        Orthonormal eigenvectors of K̃. With landmarks, shape (m, k): their coefficients in the
+        components, times √λ.
     explained_variance_ : array of shape (k,)
         Variances in feature space, λ/n.
     explained_variance_ratio_ : array of shape (k,)
@@ -67,7 +81,9 @@ class KernelPCA(Transformer, KernelEstimator):
         Of a kernel that is not known to be positive semidefinite: the negative eigenvalues, the
         most negative first (all of them if LAPACK has computed all, else the first).
     certificate_ : Certificate
-        Eigen residual, orthogonality error, the discarded share of the variance.
+        Eigen residual, orthogonality error, the discarded share of the variance. With landmarks
+        an eigenvalue over all functions is larger than ``eigenvalues_`` by
+        ``eigenvalues_at_most_above`` at most.
 
     Examples
     --------
@@ -92,6 +108,7 @@ class KernelPCA(Transformer, KernelEstimator):
         "negative_eigenvalues_": Floats("negative eigenvalues"),
         "centering_means_": Floats("rows"),
         "centering_total_": Floats(),
+        "_mean_coef": Maybe(Floats("rows")),
     }
 
     stores_rows = True
@@ -101,6 +118,8 @@ class KernelPCA(Transformer, KernelEstimator):
         "n_components": [COUNT, None],
         "preimage": [StrOptions(set(METHODS))],
         "tol": [POSITIVE],
+        "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "checkpoint": [str, None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -111,21 +130,28 @@ class KernelPCA(Transformer, KernelEstimator):
         kernel: Any = "rbf",
         preimage: str = "auto",
         tol: float = 1e-6,
+        landmarks: Any = None,
         memory: int | str | None = None,
+        checkpoint: str | None = None,
         random_state: int = 0,
     ):
         self.n_components = n_components
         self.kernel = kernel
         self.preimage = preimage
         self.tol = tol
+        self.landmarks = landmarks
         self.memory = memory
+        self.checkpoint = checkpoint
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Find the components; ``y`` is not used."""
         self._validate_params()
+        X = as_rows(X)
+        if self._needs_landmarks(X):
+            return self._fit_in_passes(X)
         sample, _, _ = self._fit_rows(X)
-        self.X_fit_ = sample.data
+        self.X_fit_, self._mean_coef = sample.data, None
         tiled = self._is_tiled(sample)
         solution, centering = (self._solve_tiled if tiled else self._solve_stored)(sample)
         self.eigenvectors_, self.eigenvalues_ = solution.value, solution.eigenvalues
@@ -137,6 +163,37 @@ class KernelPCA(Transformer, KernelEstimator):
         self.negative_eigenvalues_ = solution.negative
         self._accept(solution)
         self._warn_of_negative()
+        return self
+
+    def _needs_landmarks(self, X: Any) -> bool:
+        if self.landmarks is not None:
+            return True
+        return isinstance(X, Rows) and 8 * X.n * (X.n_columns + X.n) > parse_memory(self.memory)
+
+    def _fit_in_passes(self, X: Any) -> KernelPCA:
+        """Find the components in the span of landmarks."""
+        rows, names = X, None
+        if not isinstance(X, Rows):
+            rows = open_rows(self._fit_rows(X)[0].data)
+            names = getattr(self, "feature_names_in_", None)
+        given, budget = self.landmarks, parse_memory(self.memory)
+        number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
+        options: dict[str, Any] = {"n_targets": 1, "several": False, "in_memory": False}
+        m = choose_route("normal", *rows.shape, number, **options, budget=budget).landmarks
+        task = self._prepared(rows, m, None, (_no_targets, 1))
+        span = Span(self.kernel_, task.points, budget)
+        found = span_pca(span, task.problem, self.n_components, self.tol, task.passes)
+        self._keep_columns(rows)
+        if names is not None:
+            self.feature_names_in_ = names
+        self.X_fit_, self._mean_coef = task.points.data, found.mean
+        self.eigenvalues_ = found.eigenvalues
+        self.eigenvectors_ = found.directions * np.sqrt(found.eigenvalues)
+        self.explained_variance_ratio_ = found.eigenvalues / max(found.total, 1e-300)
+        self.explained_variance_ = found.eigenvalues / rows.n
+        self.centering_means_, self.centering_total_ = found.means, found.centre
+        self.negative_eigenvalues_ = np.empty(0)
+        self._accept(found.solution)
         return self
 
     def _is_tiled(self, sample: Sample) -> bool:
@@ -190,12 +247,17 @@ class KernelPCA(Transformer, KernelEstimator):
         """Return the scores of new rows, shape (m, k)."""
         rows = self._new_rows(X)
         K = gram(self.kernel_, rows, self.X_fit_, storage="blocked", dtype=np.float64)
-        scores = K.centered(reference=self._centering) @ self._directions
+        if self._mean_coef is not None:
+            scores = K @ self._directions - self.centering_means_ @ self._directions
+        else:
+            scores = K.centered(reference=self._centering) @ self._directions
         return scores.astype(rows.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the scores of the training rows without computing the kernel again."""
         self.fit(X, y)
+        if self._mean_coef is not None:
+            return self.transform(X)
         return self._training_scores.astype(precision_of(self.X_fit_), copy=False)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -205,6 +267,10 @@ class KernelPCA(Transformer, KernelEstimator):
         in the leading components: noise.
         """
         Z = check_scores(self, X)
+        if self._mean_coef is not None:
+            raise AttributeError(
+                "inverse_transform needs the scores of all rows: fit without landmarks"
+            )
         method = choose_method(self.kernel_, self.preimage)
         scores = Z.astype(np.float64, copy=False)
         return preimages(self._feature_points(scores), method).astype(Z.dtype, copy=False)
@@ -234,8 +300,9 @@ class KernelPCA(Transformer, KernelEstimator):
 
     @property
     def _centering(self) -> Centering:
-        n = len(self.centering_means_)
-        return Centering(np.full(n, 1.0 / n), self.centering_means_, self.centering_total_)
+        n, weights = len(self.centering_means_), self._mean_coef
+        weights = np.full(n, 1.0 / n) if weights is None else weights
+        return Centering(weights, self.centering_means_, self.centering_total_)
 
     def _feature_points(self, scores: np.ndarray) -> FeaturePoints:
         return FeaturePoints(
@@ -251,3 +318,7 @@ class KernelPCA(Transformer, KernelEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
+
+
+def _no_targets(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros((len(weight), 1)), weight

@@ -48,7 +48,7 @@ def test_results_are_added_in_the_order_of_blocks():
         return ((block,),)
 
     found = []
-    for part in rows.passes._in_order(task, range(20), None, 4):
+    for _, part in rows.passes._in_order(task, range(20), None, 4):
         found.extend(part[0])
     assert found == list(range(20))
 

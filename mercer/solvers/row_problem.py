@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer.kernels import Kernel
-from mercer.rows import Block, Rows, map_reduce
+from mercer.rows import Block, Rows
+from mercer.rows.stored import StoredPart
 from mercer.solvers.span import Piece
 
 Encode = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -31,6 +30,18 @@ class _RowBlock:
     def stop(self) -> int:
         return self.block.stop
 
+    @property
+    def part_number(self) -> int:
+        return self.block.part_number
+
+    @property
+    def part(self) -> StoredPart:
+        return self.block.part
+
+    @property
+    def travels(self) -> bool:
+        return self.block.travels
+
     def read(self) -> Piece:
         X, y = self.block.read()
         return self.problem.piece(X, y, slice(self.start, self.stop))
@@ -42,7 +53,7 @@ class RowProblem:
     Parameters
     ----------
     rows : Rows
-        With targets.
+        With targets; ``encode`` sees weights in their place where there are none.
     kernel : Kernel
         What makes samples of rows.
     encode : callable
@@ -68,41 +79,9 @@ class RowProblem:
 
     def piece(self, X: Any, y: Any, index: Any) -> Piece:
         """Return rows that were read as a sample, with numbers for targets."""
-        weight = np.ones(len(y)) if self._weight is None else self._weight[index]
-        return Piece(self._kernel.sample(X), *self._encode(y, weight))
+        weight = np.ones(X.shape[0]) if self._weight is None else self._weight[index]
+        return Piece(self._kernel.sample(X), *self._encode(weight if y is None else y, weight))
 
     def row_bytes(self) -> int:
         """Return the bytes of a row."""
         return self._rows.dtype.itemsize * max(self._rows.n_columns, 1)
-
-
-def class_totals(rows: Rows, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes of the targets, sorted, and the weight of each: one pass over these."""
-
-    def count(block: Block, state: None) -> Counter[Any]:
-        y = block.read_target()
-        check_classification_targets(y)
-        labels, codes = np.unique(y, return_inverse=True)
-        own = None if weight is None else weight[block.start : block.stop]
-        return Counter(dict(zip(labels.tolist(), np.bincount(codes, own).tolist(), strict=True)))
-
-    totals = map_reduce(count, rows.blocks())
-    classes = np.unique(np.array(list(totals)))
-    if len(classes) < 2:
-        raise ValueError(
-            f"y must hold at least two classes; got {len(classes)} class: {classes.tolist()}"
-        )
-    return classes, np.array([totals[label] for label in classes.tolist()], dtype=np.float64)
-
-
-def matching(model: Any, rows: Rows) -> Rows:
-    """Return rows with the columns that a model was fitted to, which are found by their names."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and rows.columns is not None and tuple(names) != rows.columns:
-        rows = rows.select(list(names))
-    if rows.n_columns != model.n_features_in_:
-        raise ValueError(
-            f"X has {rows.n_columns} columns, but {type(model).__name__} was fitted with "
-            f"{model.n_features_in_}"
-        )
-    return rows
