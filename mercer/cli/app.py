@@ -52,6 +52,7 @@ from mercer.cli.flags import (
     TestSize,
     Time,
     TimeLimit,
+    Unlabelled,
 )
 
 app = typer.Typer(
@@ -113,6 +114,7 @@ def fit(
     test: TestFile = None,
     group: Group = None,
     time: Time = None,
+    unlabelled: Unlabelled = "drop",
     strict: Strict = False,
     sep: Sep = None,
     na: Na = None,
@@ -150,6 +152,7 @@ def fit(
     )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     more = (effort, time_limit, memory, seed, save, report, reading, wishes, script, checkpoint)
+    more = (*more, unlabelled)
     options = command.FitOptions(*given, *by, *more)
     _run(command.fit, options, screen=_screen(quiet, json))
 
