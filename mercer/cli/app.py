@@ -152,8 +152,7 @@ def fit(
     )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     more = (effort, time_limit, memory, seed, save, report, reading, wishes, script, checkpoint)
-    more = (*more, unlabelled)
-    options = command.FitOptions(*given, *by, *more)
+    options = command.FitOptions(*given, *by, *more, unlabelled)
     _run(command.fit, options, screen=_screen(quiet, json))
 
 

@@ -138,7 +138,7 @@ def apart_from(others: TableProblem, test: TableProblem, screen: Screen) -> Tabl
     """
     tested = RowKeys.of(test.X)
     seen = np.isin(RowKeys.of(others.X, names=tested.names).whole, tested.whole)
-    if others.grouped_by and test.groups is not None:
+    if others.groups is not None and test.groups is not None:
         seen |= np.isin(others.groups, test.groups)
     if others.times is not None and test.times is not None:
         seen |= others.times >= test.times.min()
@@ -254,7 +254,7 @@ class Help:
         """Compare them on the rows that are tested."""
         models = {WITH: learned.model, WITHOUT: alone.model}
         test = parts.test
-        by = {"row_groups": test.groups, "folds": parts.folds, "random_state": seed}
+        by: dict[str, Any] = {"row_groups": test.groups, "folds": parts.folds, "random_state": seed}
         return cls(rows, compare(models, test.X, test.y, positive=learned.goal.positive, **by))
 
     @property

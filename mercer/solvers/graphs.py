@@ -19,7 +19,7 @@ class NearLists(NamedTuple):
     """Squared distances and positions of the k nearest others of each row, (n, k) each."""
 
     squares: np.ndarray
-    index: np.ndarray
+    positions: np.ndarray
     found: float | None = None  # the share that is right, on some rows, where it was not all
 
     @classmethod
@@ -45,9 +45,9 @@ class NearLists(NamedTuple):
         Edges go both ways. A row that is far from all others has weights of almost 0.
         """
         unit = median_unit(self.squares)
-        n, k = self.index.shape
+        n, k = self.positions.shape
         values = heat(self.squares, unit).ravel()
-        W = sp.csr_array((values, self.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        W = sp.csr_array((values, self.positions.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
         W = sp.csr_array(W.maximum(W.T))
         W.eliminate_zeros()
         return W, unit

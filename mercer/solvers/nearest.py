@@ -100,8 +100,8 @@ class FeatureSearch:
     @property
     def finds_most(self) -> bool:
         """Whether `find_most` can be used: a tree of all distances is slow, and rows are dense."""
-        rows = self.Y.data
-        return self._is_euclidean and not self.Y.is_sparse and not tree_is_faster(*rows.shape, 1)
+        n, d = self.Y.data.shape
+        return self._is_euclidean and not self.Y.is_sparse and not tree_is_faster(n, d, 1)
 
     def find_most(self, k: int, memory: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks and positions of near points of each point; some nearest may be missing."""

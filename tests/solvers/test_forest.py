@@ -35,12 +35,14 @@ def test_lists_are_true_sorted_and_miss_little(name):
 
 def test_equal_rows_fill_their_lists():
     squares, index = find_most(np.ones((1000, 3)), 5)
-    assert (squares == 0).all() and index.max() < 1000
+    assert (squares == 0).all()
+    assert index.max() < 1000
 
 
 def test_long_lists_are_filled():
     squares, index = find_most(TABLES["normal"], 200)
-    assert np.isfinite(squares).all() and index.max() < 3000
+    assert np.isfinite(squares).all()
+    assert index.max() < 3000
 
 
 def test_what_is_found_is_counted():
@@ -60,7 +62,8 @@ def test_spreading_along_most_neighbours(scale):
     y = np.full(6000, -1)
     y[[0, 3000]] = 0, 1
     model = GraphSpreading(neighbors="approximate").fit(scale * X, y)
-    assert model.certificate_.ok and model.certificate_.neighbors_found > 0.95
+    assert model.certificate_.ok
+    assert model.certificate_.neighbors_found > 0.95
     assert (model.transduction_ == np.repeat([0, 1], 3000)).mean() > 0.99
     exact = GraphSpreading(neighbors="exact").fit(scale * X, y)
     assert "neighbors_found" not in exact.certificate_.parts
