@@ -204,7 +204,8 @@ class TargetRegressor(RegressorMixin, Around):
 
     def _learned(self, y: np.ndarray) -> np.ndarray:
         """Keep what is needed of the targets; return them on the scale that is learned."""
-        self.low_, self.high_ = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        known = y[~np.isnan(y)]  # rows without a target are for machines that know of them
+        self.low_, self.high_ = float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
         self.unit_ = self.scale_ = 1.0
         if self.target_transform == "none":
             return y
@@ -214,7 +215,8 @@ class TargetRegressor(RegressorMixin, Around):
             )
         self.unit_ = float(np.quantile(y[y > 0], LOW_TARGET)) if self.high_ > 0 else 1.0
         t = np.log1p(y / self.unit_)
-        self.scale_ = float(np.std(y) / np.std(t)) if np.std(t) > 0 else 1.0
+        spread = np.nanstd(t)
+        self.scale_ = float(np.std(known) / spread) if spread > 0 else 1.0
         return self.scale_ * t
 
     def predict(self, X: Any) -> np.ndarray:

@@ -53,6 +53,7 @@ from mercer.cli.flags import (
     TestSize,
     Time,
     TimeLimit,
+    Unlabelled,
 )
 
 app = typer.Typer(
@@ -114,6 +115,7 @@ def fit(
     test: TestFile = None,
     group: Group = None,
     time: Time = None,
+    unlabelled: Unlabelled = "drop",
     strict: Strict = False,
     sep: Sep = None,
     na: Na = None,
@@ -152,7 +154,7 @@ def fit(
     )
     reading = _command("reading").read_options(sep, na, decimal, sheet, kind)
     more = (effort, time_limit, memory, seed, save, report, reading, wishes, script, checkpoint)
-    options = command.FitOptions(*given, *by, *more, dask)
+    options = command.FitOptions(*given, *by, *more, dask, unlabelled)
     _run(command.fit, options, screen=_screen(quiet, json))
 
 

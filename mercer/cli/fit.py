@@ -30,6 +30,17 @@ from mercer.cli.scores import estimates, show
 from mercer.cli.screen import Screen
 from mercer.cli.script import script
 from mercer.cli.together import by_column
+from mercer.cli.unlabelled import (
+    CHOICES,
+    LEFT_OUT,
+    TAKEN,
+    GraphLearner,
+    Help,
+    apart_from,
+    check_wish,
+    without_others,
+    without_target,
+)
 from mercer.io import save
 from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
@@ -67,6 +78,7 @@ class FitOptions:
     script: Path | None = None
     checkpoint: Path | None = None
     dask: str | None = None
+    unlabelled: str = "drop"
 
     @property
     def outputs(self) -> dict[str, Path | None]:
@@ -82,6 +94,9 @@ def fit(options: FitOptions, screen: Screen) -> int:
     kernel = kernel_from_text("rbf" if options.kernel == "auto" else options.kernel)
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     check_wishes(options.wishes)
+    chosen("--unlabelled", options.unlabelled, CHOICES)
+    given = {"--script": options.script, "--threshold": options.wishes.threshold}
+    check_wish(options.unlabelled, options.model, given)
     check_places({"DATA": options.data, "--test": options.test}, options.outputs)
     if options.dask is not None or is_large(options.data, memory):
         return fit_large(options, effort, kernel, screen)
@@ -90,13 +105,16 @@ def fit(options: FitOptions, screen: Screen) -> int:
     parts = read_rows(options, screen)
     learn, test = parts.learn, parts.test
     suits(options.model, learn)
-    given: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
-    given["open_kernel"] = options.kernel == "auto"
-    given["goal"] = _goal(options, learn, kernel, screen)
-    learner = Learner(learn, limits=limits, seed=options.seed, screen=screen, **given)
+    known: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
+    known |= {"seed": options.seed, "screen": screen}
+    goal = _goal(options, learn, kernel, screen)
+    alone = limits if parts.others is None else Limits.of(time_limit=_half(limits))
+    learner = Learner(learn, limits=alone, goal=goal, open_kernel=options.kernel == "auto", **known)
     learned = learner.learn(options.model)
+    learned, helped = _with_others(learned, parts, options, {**known, "limits": limits})
     study, ended = _examined(learned, parts, screen, limits, options)
     about = _about(options, learn, test, learned, study, screen) | _judged(learned)
+    about["unlabelled"] = None if helped is None else helped.about()
     _write(learned, study, about, options)  # before anything is printed
     if options.script is not None:
         write_text(options.script, _script(options, learn, test, learned, study))
@@ -105,6 +123,31 @@ def fit(options: FitOptions, screen: Screen) -> int:
     _say_where(options, screen)
     screen.result(about)
     return INTERRUPTED if learned.interrupted or ended else 0
+
+
+def _half(limits: Limits) -> float | None:
+    left = limits.seconds_left()
+    return None if left is None else left / 2.0
+
+
+def _with_others(
+    learned: Learned, parts: Parts, options: FitOptions, known: dict[str, Any]
+) -> tuple[Learned, Help | None]:
+    """Return the model that has learned from rows without a target too, and whether they helped."""
+    if parts.others is None:
+        return learned, None
+    screen, others = known["screen"], parts.others
+    if learned.interrupted:
+        screen.note("interrupted: rows without a target were not used")
+        return learned, None
+    try:
+        found = GraphLearner(learned, parts.learn, others, **known).learn_with(options.model)
+        helped = Help.of(found, learned, parts, len(others), options.seed)
+    except KeyboardInterrupt:
+        screen.note("interrupted: rows without a target were not used")
+        return replace(learned, interrupted=True), None
+    screen.say("unlabelled", helped.sentence)
+    return replace(found, words=(f"{helped.sentence}.", *found.words)), helped
 
 
 def read_rows(options: FitOptions, screen: Screen) -> Parts:
@@ -116,14 +159,21 @@ def read_rows(options: FitOptions, screen: Screen) -> Parts:
         wanted = (options.data, options.target, by.features_to_ignore, options.reading)
         data = read_with_target(*wanted)
         options.reading.check_kinds(data.feature_names, data.target)
-        problem = replace(learnable(as_problem(data, options.task)), kinds=options.reading.kinds)
-        problem = with_order(problem, by)
+        use = options.unlabelled == "use"
+        problem = as_problem(data, options.task, left_out=TAKEN if use else LEFT_OUT)
+        problem = replace(problem, kinds=options.reading.kinds)
+        others = without_target(data, problem, by) if use else None
+        problem = with_order(learnable(problem), by)
         size = f"{count(data.X.shape[0], 'row')}, {count(len(data.feature_names), 'column')}"
         said.append(f"{options.data.name}: {size}")
     screen.say("target", problem.about)
     for note in problem.notes:
         screen.note(note)
+    if use and others is None:
+        screen.note(f"--unlabelled use: all rows have a value of {problem.target!r}")
     parts = parted(problem, None if options.test is None else _test_rows(options, problem), by)
+    if others is not None:
+        parts = replace(parts, others=apart_from(others, parts.test, screen))
     for finding in parts.findings:
         if finding.severity != "note":
             screen.found(finding)
@@ -316,7 +366,7 @@ def _write(
 ) -> None:
     if options.save is not None:
         with said_in_one_line():
-            save(learned.model, options.save, about=about)
+            save(without_others(learned.model), options.save, about=about)
     if options.report is not None:
         write_text(options.report, render(study))
 

@@ -84,6 +84,14 @@ GroupedRows = Annotated[
     ),
 ]
 Time = Annotated[str | None, rows(help="Hold out the latest rows by it.", metavar="COLUMN")]
+Unlabelled = Annotated[
+    str,
+    rows(
+        help="Rows whose target is empty: drop them, or use them along a graph of all rows and "
+        "say whether that helped.",
+        metavar="drop|use",
+    ),
+]
 Strict = Annotated[bool, rows("--strict", help="Stop at a leak: exit code 5, nothing is written.")]
 EffortName = Annotated[
     str, work(help="quick, standard or thorough: how much is tried, the same everywhere.")

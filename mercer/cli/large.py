@@ -129,6 +129,7 @@ def _refuse_what_needs_a_table(options: Any) -> None:
         "--group": options.group,
         "--time": options.time,
         "--script": options.script,
+        "--unlabelled": None if options.unlabelled == "drop" else options.unlabelled,
         "--model": None if options.model in ("auto", "ridge") else options.model,
         **_given(options.reading, AS_FOUND, ("sep", "na", "decimal", "sheet")),
         **_given(options.wishes, Wishes(), tuple(vars(options.wishes))),

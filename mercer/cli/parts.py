@@ -65,12 +65,14 @@ class Parts:
     """Rows to learn from, rows to be tested with, and what is odd about them.
 
     With ``folds`` both parts are all rows, and scores come from models fitted anew for each fold.
+    ``others`` have no target, and are learned from all the same.
     """
 
     learn: TableProblem
     test: TableProblem
     findings: tuple[Finding, ...]
     folds: Folds | None = None
+    others: TableProblem | None = None
 
     @property
     def about(self) -> str:

@@ -96,10 +96,13 @@ class TableProblem:
         return f"{self.target}: {len(labels)} classes ({', '.join(shares)}{more})"
 
 
-def as_problem(data: Data, task: str = "auto", decimal: str | None = None) -> TableProblem:
+def as_problem(
+    data: Data, task: str = "auto", decimal: str | None = None, left_out: str = "left out"
+) -> TableProblem:
     """Return the rows that have a target, and the task: given, or found in the target's values.
 
     Targets such as 1.234,50 € are read by the decimal sign, which is found if it is not given.
+    ``left_out`` are the words for what becomes of rows that have none.
     """
     is_text = np.asarray(data.y).dtype.kind in "UO"
     data, decimal, said = _read_target(data, task, decimal) if is_text else (data, None, [])
@@ -108,7 +111,7 @@ def as_problem(data: Data, task: str = "auto", decimal: str | None = None) -> Ta
     if len(rows) < data.X.shape[0]:
         X = _safe_indexing(X, rows)
         gone = count(data.X.shape[0] - len(y), "row")
-        notes.append(f"{gone} without a value of {target!r} left out")
+        notes.append(f"{gone} without a value of {target!r} {left_out}")
     if task == "auto":
         task, why = task_of(y, target)
         notes += [why] if why else []

@@ -71,7 +71,7 @@ class Mismatch(_Pieces):
     length : int, default=5
         The number of letters of a piece.
     mismatches : int, default=1
-        How many letters of a piece may differ.
+        How many letters of a piece may differ, fewer than all of them.
     alphabet_size : int or "auto", default="auto"
         How many letters there are; ``"auto"`` counts those of the training strings (at least 2).
 
@@ -92,6 +92,15 @@ class Mismatch(_Pieces):
         self.length = length
         self.mismatches = mismatches
         self.alphabet_size = alphabet_size
+
+    def check(self) -> None:
+        """Raise if a parameter is out of its range: where all letters may differ, all are alike."""
+        super().check()
+        if self.mismatches >= self.length:
+            raise ValueError(
+                f"The 'mismatches' parameter of Mismatch must be less than its length, "
+                f"{self.length}. Got {self.mismatches} instead."
+            )
 
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         letters = len(np.unique(_used_codes(strings(X).data)))

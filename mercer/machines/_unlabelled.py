@@ -15,12 +15,7 @@ from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
-from mercer.solvers.graphs import (
-    GraphPenalty,
-    check_graph,
-    laplacian,
-    neighbor_weights,
-)
+from mercer.solvers.graphs import GraphPenalty, NearLists, check_graph, laplacian
 from mercer.solvers.laplacian import Manifold
 
 AMONG_LABELLED = " among the labelled rows"
@@ -139,7 +134,8 @@ class WithGraph:
         if self.lam_graph == 0 or n < 2:
             return sp.csr_array((n, n))
         k = neighbors_of(self.n_neighbors, n)
-        return neighbor_weights(self.kernel_, sample, k, parse_memory(self.memory))[0]
+        lists = NearLists.exact(self.kernel_, sample, k, parse_memory(self.memory))
+        return lists.weights()[0]
 
     def _drawn(self, n: int) -> np.ndarray | None:
         """Return the numbers of the landmarks; None: all rows are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,17 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory, ranges
 from mercer._estimator import FLOATS, ProvedEstimator, class_codes, validated
 from mercer._limits import Limits
-from mercer._sklearn import Interval
+from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Sparse, one_more
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.machines._unlabelled import AMONG_LABELLED, neighbors_of, split_labels
 from mercer.result import Solution
-from mercer.solvers.graphs import check_graph, heat, neighbor_weights
+from mercer.solvers.graphs import NearLists, check_graph, heat
 from mercer.solvers.nearest import FeatureSearch
 from mercer.solvers.spreading import propagate_labels, spread_labels
 
 TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}
+EXACT_ROWS = 100_000  # up to which all rows are compared
 BLOCK_VALUES = 2**20  # neighbours of so many new rows at once
 
 
@@ -42,6 +44,11 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
     n_neighbors : int, default=10
         Neighbours of each row in the graph. Edges go both ways and have weights exp(−d²/m), m the
         median of d² over all edges.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How they are found. An exact search compares all rows, unless columns are so few that a
+        tree does not; an approximate one takes time n log n and misses some. The certificate says
+        what part of them was found, counted on 200 rows. "auto" is exact up to 100,000 rows and
+        where a tree is fast or X is sparse.
     graph : sparse array of shape (n, n) or None, default=None
         A graph of your own in place of that: symmetric weights ≥ 0. New rows still go by their
         nearest rows of X.
@@ -77,7 +84,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         Steps.
     certificate_ : Certificate
         The relative residual; ``unreached`` counts rows that no label reaches, ``unsure`` those
-        whose class could be another one within it.
+        whose class could be another one within it. ``neighbors_found`` is the share of the
+        neighbours that an approximate search has found: the proof is of the graph as it was made.
 
     Examples
     --------
@@ -106,6 +114,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "neighbors": [StrOptions({"auto", "exact", "approximate"})],
         "graph": ["array-like", "sparse matrix", None],
         "alpha": [Interval(Real, 0, 1, closed="left")],
         "clamp": ["boolean"],
@@ -119,6 +128,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         self,
         n_neighbors: int = 10,
         *,
+        neighbors: str = "auto",
         graph: Any = None,
         alpha: float = 0.9,
         clamp: bool = False,
@@ -129,6 +139,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         memory: Any = None,
     ):
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.graph = graph
         self.alpha = alpha
         self.clamp = clamp
@@ -147,7 +158,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         sample = Sample(X)
         labelled = np.flatnonzero(known)
         self.classes_, codes = class_codes(np.asarray(y)[labelled], among=AMONG_LABELLED)
-        W = self.graph_ = self._weights(sample)
+        W, found = self._weights(sample)
+        self.graph_ = W
         Y = np.zeros((len(sample), len(self.classes_)))
         Y[labelled, codes] = 1.0
         limits = Limits.of(self.max_iter, self.time_limit)
@@ -156,20 +168,33 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         else:
             solution = spread_labels(W, Y, self.alpha, tol=self.tol, limits=limits)
         self.X_fit_ = sample.data
-        self._keep(solution, Y)
+        self._keep(solution, Y, found)
         return self
 
-    def _weights(self, sample: Sample) -> sp.csr_array:
-        """Return the graph, and keep what new rows are weighed by."""
+    def _weights(self, sample: Sample) -> tuple[sp.csr_array, float | None]:
+        """Return the graph, and the share of neighbours found; keep what weighs new rows."""
         self.n_neighbors_ = neighbors_of(self.n_neighbors, len(sample))
         if self.graph is not None:
             self.unit_ = 1.0
-            return check_graph(self.graph, len(sample))
+            return check_graph(self.graph, len(sample)), None
         budget = parse_memory(self.memory)
-        W, self.unit_ = neighbor_weights(Linear(), sample, self.n_neighbors_, budget)
-        return W
+        lists = self._search(sample)(Linear(), sample, self.n_neighbors_, budget)
+        W, self.unit_ = lists.weights()
+        return W, lists.found
 
-    def _keep(self, solution: Solution, Y: np.ndarray) -> None:
+    def _search(self, sample: Sample) -> Callable[..., NearLists]:
+        """Return the exact search, or for many rows the one that finds most."""
+        able = FeatureSearch(Linear(), sample).finds_most
+        if self.neighbors == "approximate" and not able:
+            raise ValueError(
+                "neighbors='approximate' is for dense tables of more than a few columns; use "
+                "neighbors='exact'"
+            )
+        many = len(sample) > EXACT_ROWS and self.neighbors == "auto"
+        roughly = self.neighbors == "approximate" or (many and able)
+        return NearLists.most if roughly else NearLists.exact
+
+    def _keep(self, solution: Solution, Y: np.ndarray, share: float | None) -> None:
         F = np.maximum(solution.value, 0.0)
         totals = F.sum(axis=1)
         unreached = totals <= 0
@@ -179,6 +204,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         self.n_iter_ = max(1, int(solution.stats["steps"]))
         found = solution.certificate
         parts = {**found.parts, "unreached": int(unreached.sum()), **self._unsure(solution, Y)}
+        parts |= {} if share is None else {"neighbors_found": share}
         proof = type(found)(found.kind, found.value, found.tolerance, found.about, parts)
         self._accept(Solution(None, solution.status, proof))
 

@@ -32,21 +32,26 @@ class GridAxis:
     values: tuple[Any, ...]
 
     @property
+    def _scaled(self) -> tuple[Any, ...]:
+        """The values without a leading 0, which has no factor to the next."""
+        return self.values[1:] if self.values[:1] == (0.0,) else self.values
+
+    @property
     def step(self) -> float:
         """The factor between neighbours; 0 if there is none and the values are all there are."""
-        if len(self.values) < 2 or not all(isinstance(v, float) and v > 0 for v in self.values):
+        if len(self._scaled) < 2 or not all(isinstance(v, float) and v > 0 for v in self._scaled):
             return 0.0
-        factors = np.divide(self.values[1:], self.values[:-1])
+        factors = np.divide(self._scaled[1:], self._scaled[:-1])
         return float(factors[0]) if np.allclose(factors, factors[0], rtol=1e-6) else 0.0
 
     def around(self, best: Any) -> tuple[Any, ...]:
         """Return values between ``best`` and its neighbours, and beyond if it is at the border."""
-        if not self.step:
+        if not self.step or best == 0.0:
             return (best,)
         half, beyond = self.step**0.5, (self.step, self.step**2)
         if best == max(self.values):
             return (best / half, best, *(best * factor for factor in beyond))
-        if best == min(self.values):
+        if best == min(self._scaled):
             return (*(best / factor for factor in reversed(beyond)), best, best * half)
         return best / half, best, best * half
 

@@ -121,3 +121,96 @@ def keep_candidates(candidates, X, Y, best, index):
     for i in range(candidates.shape[0]):
         for j in candidates[i]:
             _offer(_squared_distance(X[i], Y[j]), j, best[i], index[i])
+
+
+# ---------------------------------------------------------------- lists that may miss some
+@compiled_part()
+def _offer_once(value, j, best, index):
+    """Put point j into a full sorted list as `_offer` does, unless it is there already."""
+    if value > best[-1]:
+        return 0
+    for p in range(len(index)):
+        if index[p] == j:
+            return 0
+    _offer(value, j, best, index)
+    return 1
+
+
+@compiled_part()
+def _mixed(state):
+    """Return the next of a sequence of 64 bits that look random (splitmix64)."""
+    z = state + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@compiled(fastmath=_REORDER)
+def halve(X, order, start, stop, seed):
+    """Part rows order[start:stop] in two halves, along the line through two of them."""
+    n = stop - start
+    first = _mixed(np.uint64(seed) + np.uint64(start) * np.uint64(0x10001) + np.uint64(stop))
+    x = X[order[start + np.int64(first % np.uint64(n))]]
+    y = X[order[start + np.int64(_mixed(first) % np.uint64(n))]]
+    places = np.empty(n)
+    for i in range(n):
+        row, total = X[order[start + i]], 0.0
+        for c in range(len(x)):
+            total += row[c] * (x[c] - y[c])
+        places[i] = total
+    middle = np.partition(places, n // 2)[n // 2]
+    below, above = start, stop
+    kept = order[start:stop].copy()
+    for i in range(n):
+        if places[i] < middle:
+            order[below] = kept[i]
+            below += 1
+        elif places[i] > middle:
+            above -= 1
+            order[above] = kept[i]
+    for i in range(n):  # those on the border fill the gap, wherever the halves meet
+        if places[i] == middle:
+            order[below] = kept[i]
+            below += 1
+
+
+@compiled()
+def join_leaf(X, order, start, stop, best, index):
+    """Offer rows order[start:stop] to one another."""
+    rows = np.empty((stop - start, X.shape[1]))
+    for i in range(len(rows)):
+        rows[i] = X[order[start + i]]
+    for i in range(len(rows)):
+        a = order[start + i]
+        for j in range(i):
+            b, total = order[start + j], _squared_distance(rows[i], rows[j])
+            _offer_once(total, b, best[a], index[a])
+            _offer_once(total, a, best[b], index[b])
+
+
+@compiled()
+def reversed_lists(index):
+    """Return of each row some rows that have it in their lists; −1 fills what is left."""
+    n, k = index.shape
+    out, count = np.full((n, k), -1), np.zeros(n, np.int64)
+    for i in range(n):
+        for j in index[i]:
+            if count[j] < k:
+                out[j, count[j]] = i
+                count[j] += 1
+    return out
+
+
+@compiled()
+def ask_neighbors(X, start, stop, known, best, index):
+    """Offer to each of the rows start … stop the neighbours of its neighbours; count the new."""
+    found = 0
+    for i in range(start, stop):
+        for j in known[i]:
+            if j < 0:
+                continue
+            for other in known[j]:
+                if other >= 0 and other != i:
+                    total = _squared_distance(X[i], X[other])
+                    found += _offer_once(total, other, best[i], index[i])
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,33 +11,46 @@ from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.nearest import FeatureSearch
 
+CHECKED = 200  # rows whose lists are searched exactly where most are enough
 ASYMMETRY = 1e-8  # of the largest weight: more is no rounding
 
 
-def neighbor_weights(
-    kernel: Kernel, rows: Sample, k: int, memory: Any = None
-) -> tuple[sp.csr_array, float]:
-    """Return W of the k nearest in feature space, and the unit m: w = exp(−d²/m).
+class NearLists(NamedTuple):
+    """Squared distances and positions of the k nearest others of each row, (n, k) each."""
 
-    m is the median of d² over all edges, so that W does not depend on the scale of the rows. Edges
-    go both ways. A row that is far from all others has weights of almost 0.
+    squares: np.ndarray
+    positions: np.ndarray
+    found: float | None = None  # the share that is right, on some rows, where it was not all
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Bound to the rows.
-    """
-    search = FeatureSearch(kernel, rows)
-    ranks, index = without_self(*search.find(rows, k + 1, memory))
-    squares = search.squared_distances(ranks, rows)
-    unit = median_unit(squares)
-    weights = heat(squares, unit)
-    n = len(rows)
-    starts = np.arange(0, n * k + 1, k)
-    W = sp.csr_array((weights.ravel(), index.ravel(), starts), shape=(n, n))
-    W = sp.csr_array(W.maximum(W.T))
-    W.eliminate_zeros()
-    return W, unit
+    @classmethod
+    def exact(cls, kernel: Kernel, rows: Sample, k: int, memory: Any = None) -> NearLists:
+        """Search among all rows; the kernel is bound to them."""
+        search = FeatureSearch(kernel, rows)
+        ranks, index = without_self(*search.find(rows, k + 1, memory))
+        return cls(search.squared_distances(ranks, rows), index)
+
+    @classmethod
+    def most(cls, kernel: Kernel, rows: Sample, k: int, memory: Any = None) -> NearLists:
+        """Find most of them, and which part on some rows."""
+        search = FeatureSearch(kernel, rows)
+        ranks, index = search.find_most(k, memory)
+        some = np.random.default_rng(0).choice(len(rows), min(CHECKED, len(rows)), replace=False)
+        found = search.share_found(ranks, some)
+        return cls(search.squared_distances(ranks, rows), index, found)
+
+    def weights(self) -> tuple[sp.csr_array, float]:
+        """Return W, and the unit m: w = exp(−d²/m).
+
+        m is the median of d² over all edges, so that W does not depend on the scale of the rows.
+        Edges go both ways. A row that is far from all others has weights of almost 0.
+        """
+        unit = median_unit(self.squares)
+        n, k = self.positions.shape
+        values = heat(self.squares, unit).ravel()
+        W = sp.csr_array((values, self.positions.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        W = sp.csr_array(W.maximum(W.T))
+        W.eliminate_zeros()
+        return W, unit
 
 
 def median_unit(squares: np.ndarray) -> float:

@@ -33,11 +33,13 @@ from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.norms import L1, Norm
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import _neighbor_loops as loops
-from mercer.solvers.euclidean import find_nearest
+from mercer.solvers.euclidean import find_nearest, tree_is_faster
+from mercer.solvers.forest import find_most
 
 DOUBLE = np.dtype(np.float64)
 BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
 BLOCK = 64, 4096  # rows and points whose distances in a norm are computed together
+ROUNDED = 1e-12  # of a distance: two that are nearer than this are equal
 NEGATIVE = 1e-6  # a squared distance below minus this share of k(x, x) is no rounding error
 
 
@@ -94,6 +96,24 @@ class FeatureSearch:
                 "kernel.normalized()"
             )
         return ranks, positions
+
+    @property
+    def finds_most(self) -> bool:
+        """Whether `find_most` can be used: a tree of all distances is slow, and rows are dense."""
+        n, d = self.Y.data.shape
+        return self._is_euclidean and not self.Y.is_sparse and not tree_is_faster(n, d, 1)
+
+    def find_most(self, k: int, memory: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return ranks and positions of near points of each point; some nearest may be missing."""
+        unit = row_unit(self.values, self.Y, self.Y)
+        points = self.Y if unit == 1.0 else in_unit(self.Y, unit)
+        return find_most(points.rows(DOUBLE), k, memory)
+
+    def share_found(self, ranks: np.ndarray, some: np.ndarray) -> float:
+        """Return what part of the lists of some points is among the nearest, by exact search."""
+        k = ranks.shape[1]
+        wanted, _ = self.find(self.Y[some], k + 1)  # each point finds itself, too
+        return float((ranks[some] <= (1.0 + ROUNDED) * wanted[:, -1:]).mean())
 
     def _in_unit(self, unit: float) -> FeatureSearch:
         return FeatureSearch(self.kernel, in_unit(self.Y, unit))

@@ -23,7 +23,7 @@ from mercer import (
 from mercer._limits import Limits
 from mercer.kernels import RBF, Linear, Spectrum
 from mercer.kernels.sample import Sample
-from mercer.solvers.graphs import GraphPenalty, laplacian, neighbor_weights
+from mercer.solvers.graphs import GraphPenalty, NearLists, laplacian
 from mercer.solvers.laplacian import Manifold
 
 KERNEL = RBF(gamma=0.7)
@@ -61,7 +61,7 @@ def dense_laplacian(X, k=10, normalized=True, power=1, kernel=KERNEL):
 @pytest.mark.parametrize("power", [1, 2])
 def test_the_laplacian_is_the_dense_one(normalized, power):
     X, _, _ = moons(40)
-    W, _ = neighbor_weights(KERNEL, Sample(X), 10)
+    W, _ = NearLists.exact(KERNEL, Sample(X), 10).weights()
     N = GraphPenalty(laplacian(W, normalized), 2.0, power)
     wanted = 2.0 * dense_laplacian(X, 10, normalized, power)
     np.testing.assert_allclose(N @ np.eye(40), wanted, atol=1e-9)
@@ -255,7 +255,7 @@ def test_a_path_of_bounds_is_the_fits_one_by_one():
 @pytest.mark.parametrize("alpha", [0.2, 0.9])
 def test_spreading_is_that_of_scikit_learn_on_the_same_graph(alpha):
     X, _, few = moons(60)
-    W = neighbor_weights(Linear(), Sample(X), 7)[0].toarray()
+    W = NearLists.exact(Linear(), Sample(X), 7).weights()[0].toarray()
     rival = LabelSpreading(kernel=lambda A, B: W, alpha=alpha, tol=1e-12, max_iter=10_000)
     rival.fit(X, few)
     model = GraphSpreading(graph=W, alpha=alpha, tol=1e-12).fit(X, few)
@@ -264,7 +264,7 @@ def test_spreading_is_that_of_scikit_learn_on_the_same_graph(alpha):
 
 def test_propagation_is_that_of_scikit_learn_on_the_same_graph():
     X, _, few = moons(60)
-    W = neighbor_weights(Linear(), Sample(X), 7)[0].toarray()
+    W = NearLists.exact(Linear(), Sample(X), 7).weights()[0].toarray()
     rival = LabelPropagation(kernel=lambda A, B: W.copy(), tol=1e-12, max_iter=50_000).fit(X, few)
     model = GraphSpreading(graph=W, clamp=True, tol=1e-12).fit(X, few)
     np.testing.assert_allclose(model.label_distributions_, rival.label_distributions_, atol=1e-6)
