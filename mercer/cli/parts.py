@@ -26,6 +26,7 @@ from mercer.cli.together import by_column, by_copies, column_of, in_both
 
 FEWEST_TEST_ROWS = 30
 FEWEST_OF_A_CLASS = 5  # among the test rows
+FEWEST = 4  # rows of a table that is scored in folds
 MOST_REFITTED = 1000  # rows of a table that is cheap enough to be fitted for each fold
 FOLDS = 10
 FEWEST_TEST_GROUPS = 8  # of which intervals hold what they promise
@@ -230,6 +231,11 @@ def _large_enough(
     if folds is None:
         _can_be_learned(parts.learn)
         return replace(parts, findings=tuple(said))
+    if len(problem) < FEWEST:
+        raise CommandError(
+            f"{count(len(problem), 'row')} with a target are too few: {FEWEST} are needed, two to "
+            f"learn from in each of two folds"
+        )
     return Parts(problem, problem, tuple(said), folds)
 
 

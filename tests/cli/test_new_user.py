@@ -87,6 +87,15 @@ def test_too_few_rows_to_learn_from_are_refused_in_words(mercer, tmp_path):
     assert "4 rows to learn from are too few: two classes need 2 rows each" in ended.err
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_two_or_three_rows_are_too_few(mercer, tmp_path, n):
+    numbers(n).with_columns(y=pl.col("a")).write_csv(tmp_path / "t.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", *QUICK[2:])
+    assert ended.code == 3
+    assert f"{n} rows with a target are too few" in ended.err
+    assert "MERCER_TRACEBACK" not in ended.err
+
+
 def test_a_test_file_may_have_its_own_columns_and_one_class(mercer, table, mixed, tmp_path):
     high = mixed.filter(pl.col("risk") == "high").with_columns(extra=pl.lit(1))
     high.select(reversed(high.columns)).write_csv(tmp_path / "high.csv")
