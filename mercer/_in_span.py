@@ -12,12 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.random import sample_without_replacement
 
-from mercer._array import as_index
+from mercer._array import as_index, parse_memory
 from mercer._estimator import KernelEstimator, check_weights, is_precomputed
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.rows import Block, Rows, map_reduce
 from mercer.rows.checkpoint import Checkpoint, Passes
+from mercer.solvers.ridge_route import RidgeRoute, choose_route
 from mercer.solvers.row_problem import Encode, RowProblem
 
 SAMPLE_ROWS = 2**15  # rows of a file that γ="scale" and the like are bound to
@@ -38,7 +39,20 @@ class InSpan(KernelEstimator):
 
     landmarks: Any
     random_state: Any
+    memory: Any
     checkpoint: str | None = None
+
+    def _span_route(
+        self, asked: str, n: int, n_columns: int, *, in_memory: bool, **work: Any
+    ) -> RidgeRoute:
+        """Choose the route of a fit: the number of landmarks, passes, bytes."""
+        given = self.landmarks
+        number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
+        known: dict[str, Any] = {"n_targets": 1, "several": False, **work}
+        budget = parse_memory(self.memory)
+        return choose_route(
+            asked, n, n_columns, number, in_memory=in_memory, budget=budget, **known
+        )
 
     def _with_target(self, X: Rows, y: Any) -> Rows:
         rows = X if y is None else X.with_target(np.asarray(y))

@@ -20,7 +20,7 @@ from mercer.solvers.ridge_falkon import solve_ridge_cg
 from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_landmarks import cross_validated, solve_ridge_landmarks
 from mercer.solvers.ridge_path import check_lams
-from mercer.solvers.ridge_route import RidgeRoute, choose_route, forecast
+from mercer.solvers.ridge_route import RidgeRoute, forecast
 from mercer.solvers.ridge_run import SpanSolution
 from mercer.solvers.row_problem import Encode
 from mercer.solvers.span import InMemory, Span, SpanProblem
@@ -46,18 +46,8 @@ class SpanEstimator(InSpan, KernelExpansion):
     # ------------------------------------------------------------ the route
     def _route_of(self, n: int, n_columns: int, n_targets: int, *, in_memory: bool) -> RidgeRoute:
         """Choose the route, and say what it will take."""
-        given = self.landmarks
-        number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
-        route = choose_route(
-            self.route,
-            n,
-            n_columns,
-            number,
-            n_targets=n_targets,
-            several=self._several(),
-            in_memory=in_memory,
-            budget=parse_memory(self.memory),
-        )
+        work = {"n_targets": n_targets, "several": self._several()}
+        route = self._span_route(self.route, n, n_columns, in_memory=in_memory, **work)
         LOG.info("%s: %s rows by %s", type(self).__name__, f"{n:,}", route)
         return route
 

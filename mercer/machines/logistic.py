@@ -28,7 +28,6 @@ from mercer.result import Solution
 from mercer.rows import Rows, as_rows
 from mercer.rows import open as open_rows
 from mercer.solvers.primal import solve_primal
-from mercer.solvers.ridge_route import choose_route
 from mercer.solvers.span import Span
 from mercer.solvers.span_newton import solve_span_newton
 
@@ -154,14 +153,11 @@ class KernelLogistic(InSpan, ClassifierMixin, RiskEstimator):
 
     def _landmarks_for(self, X: Any) -> int:
         """Return the number of landmarks; 0: every row has a coefficient."""
-        given, in_memory = self.landmarks, not isinstance(X, Rows)
-        if in_memory and given is None and self.route != "cg":
+        in_memory = not isinstance(X, Rows)
+        if in_memory and self.landmarks is None and self.route != "cg":
             return 0
-        number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
-        shape = (_num_samples(X), 1) if in_memory else X.shape
-        options = {"n_targets": 1, "several": False, "in_memory": in_memory}
-        budget = parse_memory(self.memory)
-        return choose_route(self.route, *shape, number, **options, budget=budget).landmarks
+        n, columns = (_num_samples(X), 1) if in_memory else X.shape
+        return self._span_route(self.route, n, columns, in_memory=in_memory).landmarks
 
     def _fit_in_passes(self, rows: Rows, sample_weight: Any, m: int) -> KernelLogistic:
         limits, weight = self._limits(), self._weights_of_rows(sample_weight, rows.n)

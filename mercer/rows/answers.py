@@ -28,12 +28,11 @@ def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
         check_is_fitted(self)
 
         def answer(some: Any) -> Any:
-            return method(self, some, *args, **kwargs)
+            return method(self, _named(self, some), *args, **kwargs)
 
         if is_dask(X):
             return _lazily(answer, X, _example(answer, X))
-        named = matching(self, X)
-        return np.concatenate([answer(named.framed(b.read().X)) for b in named.blocks()])
+        return np.concatenate([answer(b.read().X) for b in matching(self, X).blocks()])
 
     return over_blocks
 
@@ -49,6 +48,16 @@ def matching(model: Any, rows: Rows) -> Rows:
             f"{model.n_features_in_}"
         )
     return rows
+
+
+def _named(model: Any, X: Any) -> Any:
+    """Return an array as a frame with the names that the model knows, if it knows some."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or not isinstance(X, np.ndarray) or X.shape[1] != len(names):
+        return X
+    import polars as pl
+
+    return pl.DataFrame(X, schema=names.tolist())
 
 
 # ---------------------------------------------------------------- collections of Dask

@@ -239,7 +239,11 @@ class Rows:
         """
         self._require_room(owner)
         X, own = self.read()
-        return self.framed(X), own if y is None else y
+        if self.columns is not None and isinstance(X, np.ndarray):
+            import polars as pl
+
+            X = pl.DataFrame(X, schema=list(self.columns))
+        return X, own if y is None else y
 
     def _require_room(self, owner: Any) -> None:
         if self._encoder is None and self._mixed:
@@ -252,14 +256,6 @@ class Rows:
                 f"{type(owner).__name__} needs them in memory here; give it more by memory=, take "
                 f"fewer rows, or landmarks= where it has them"
             )
-
-    def framed(self, X: Any) -> Any:
-        """Return rows that were read as a frame, if their columns have names."""
-        if self.columns is None or not isinstance(X, np.ndarray):
-            return X
-        import polars as pl
-
-        return pl.DataFrame(X, schema=list(self.columns))
 
     def take(self, index: Any) -> Any:
         """Return rows by their numbers, in the order that is asked for."""

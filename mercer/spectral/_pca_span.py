@@ -47,8 +47,9 @@ def span_pca(
     missed = max(trace - moments.explained, 0.0)
     image = run.product(V)
     residual = float(np.abs(np.linalg.norm(image - V * values, axis=0)).max())
+    error = residual / max(float(values[0]), TINY)
     parts = {
-        "eigenvalue_error": residual / max(float(values[0]), TINY),
+        "eigenvalue_error": error,
         "orthogonality": float(np.abs(V.T @ V - np.eye(k)).max()),
         "discarded": 1.0 - float(values.sum()) / max(moments.explained - spread, TINY),
         "eigenvalues_at_most_above": missed,
@@ -63,7 +64,7 @@ def span_pca(
         f"the {k} components in the span of {span.rank:,} landmarks of {problem.n:,} rows, "
         f"‖K̃v − λv‖ / λ₁; eigenvalues over all functions are larger by {missed:.3g} at most"
     )
-    proof = Certificate("eigen residual", parts["eigenvalue_error"], tolerance, about, parts)
+    proof = Certificate("eigen residual", error, tolerance, about, parts)
     status = Status.OPTIMAL if proof.ok else Status.ILL_CONDITIONED
     solution = Solution(V, status, proof)
     mean = span.coefficients(whole.mean[:, None])[:, 0]

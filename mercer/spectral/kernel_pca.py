@@ -21,7 +21,6 @@ from mercer.rows import open as open_rows
 from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.eigen import few
 from mercer.solvers.gram_eigen import STORED_ARRAYS
-from mercer.solvers.ridge_route import choose_route
 from mercer.solvers.span import Span
 from mercer.spectral._base import COUNT, POSITIVE, check_scores, precision_of
 from mercer.spectral._pca_span import span_pca
@@ -112,6 +111,7 @@ class KernelPCA(Transformer, InSpan):
     }
 
     stores_rows = True
+    _mean_coef: np.ndarray | None
 
     accepts_sparse = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -176,10 +176,8 @@ class KernelPCA(Transformer, InSpan):
         if not isinstance(X, Rows):
             rows = open_rows(self._fit_rows(X)[0].data)
             names = getattr(self, "feature_names_in_", None)
-        given, budget = self.landmarks, parse_memory(self.memory)
-        number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
-        options: dict[str, Any] = {"n_targets": 1, "several": False, "in_memory": False}
-        m = choose_route("normal", *rows.shape, number, **options, budget=budget).landmarks
+        budget = parse_memory(self.memory)
+        m = self._span_route("normal", *rows.shape, in_memory=False).landmarks
         task = self._prepared(rows, m, None, (_no_targets, 1))
         span = Span(self.kernel_, task.points, budget)
         found = span_pca(span, task.problem, self.n_components, self.tol, task.passes)
