@@ -31,6 +31,7 @@ from sklearn.utils.validation import (
 
 from mercer._array import as_objects
 from mercer._display import folded_proof
+from mercer._machine import require_room_for_blas
 from mercer._named_parts import NamedParts
 from mercer._numbers import TEXT_FOR_KERNELS, TEXT_FOR_TABLES, refuse_masked, refuse_no_numbers
 from mercer._sklearn import _check_sample_weight
@@ -139,6 +140,7 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
+        require_room_for_blas()
         try:
             return fit(self, *args, **kwargs)
         except BaseException:

@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
+import numpy as np
+from scipy.linalg.blas import dgemm
+
 if sys.platform != "win32":
     import resource
+
+BLAS_BUFFERS = 2**27  # bytes of addresses, of NumPy's library and of SciPy's
+BLAS_SIDE = 256  # of a product that is large enough for buffers
+_held: list[float] = []  # not empty once BLAS has its buffers
 
 GROUPS = Path("/sys/fs/cgroup")
 PROCESS = Path("/proc/self")
@@ -34,6 +41,22 @@ def free_memory() -> int:
 def _free_memory(second: int) -> int:
     """Ask the system at most once a second: small fits should not wait for it."""
     return max(min([_system_free(), *_group_free(), *_address_space_free()]), 0)
+
+
+def require_room_for_blas() -> None:
+    """Raise where ``ulimit -v`` has no room for the buffers of BLAS, which ends the process then.
+
+    Where there is, BLAS takes them now: what does not fit later is an error that can be caught.
+    """
+    for free in _address_space_free():
+        if not _held and free < BLAS_BUFFERS:
+            raise MemoryError(
+                f"ulimit -v leaves {free / 1e6:.0f} MB of addresses, and BLAS needs about "
+                f"{BLAS_BUFFERS / 1e6:.0f} MB for itself before anything is fitted: raise the limit"
+            )
+        if not _held:
+            square = np.ones((BLAS_SIDE, BLAS_SIDE))
+            _held.append(float((square @ square)[0, 0] + dgemm(1.0, square, square)[0, 0]))
 
 
 def give_back_freed() -> None:

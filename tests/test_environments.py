@@ -164,3 +164,21 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(installation, tmp_path
         own.chmod(0o777)
     assert where_it_is_kept(installation, tmp_path) == "None"
     assert not list(own.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for its addresses")
+@pytest.mark.parametrize("left", [10, 40])
+def test_no_room_for_blas_is_an_error_and_not_the_end_of_the_process(left):
+    code = f"""
+import resource, numpy as np, mercer
+from mercer._machine import _address_space
+X, model = np.ones((40, 3)), mercer.PCA()
+resource.setrlimit(resource.RLIMIT_AS, (_address_space() + {left} * 10**6,) * 2)
+try:
+    model.fit(X)
+except MemoryError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ulimit -v leaves" in done.stdout

@@ -1,4 +1,4 @@
-"""Neighbours, stumps, mixtures, clusters, networks and feature maps."""
+"""Neighbours, stumps, class means, clusters and feature maps."""
 
 from __future__ import annotations
 
@@ -87,17 +87,6 @@ def audit_gaussians(case: Case) -> Iterator[Claim]:
         yield Claim(f"mean of {label}", (far / np.maximum(size, 1e-4000)).max(), 1.0)
 
 
-@audits("GMM")
-def audit_mixture(case: Case) -> Iterator[Claim]:
-    """The steps of EM never lowered the likelihood by more than rounding."""
-    parts = case.model.certificate_.parts
-    steps = exact(parts["steps"])
-    falls = np.maximum(steps[:-1] - steps[1:], 0.0)
-    allowed = 1e-7 * max(1.0, largest(steps))
-    yield Claim("fall of the likelihood", largest(falls), allowed)
-    yield Claim("weights", abs(exact(case.model.weights_).sum() - 1), 1e-10)
-
-
 @audits("KernelKMeans")
 def audit_clusters(case: Case) -> Iterator[Claim]:
     """No point is nearer to another centre, by more than a billionth of all distances."""
@@ -114,19 +103,6 @@ def audit_clusters(case: Case) -> Iterator[Claim]:
     spread = (own - 2 * (K @ mean) + mean @ K @ mean).max()
     gain = (now - D.min(axis=1))[case.weight > 0].max()
     yield Claim("a nearer centre", gain, 1e-6 * spread + np.finfo(np.float64).tiny)
-
-
-@audits("MLPClassifier", "MLPRegressor", "Autoencoder")
-def audit_network(case: Case) -> Iterator[Claim]:
-    """Every weight is a number, and the gradient is as small as the proof's own figures say.
-
-    The units of the training are not public: the gradient itself cannot be computed from outside.
-    """
-    parts = case.model.certificate_.parts
-    allowed = SLACK * case.tolerance * parts["gradient_norm_at_start"]
-    yield Claim("gradient", parts["gradient_norm"], allowed)
-    for layer in (*case.model.coefs_, *case.model.intercepts_):
-        yield Claim("a weight that is no number", float(not np.isfinite(layer).all()), 0.0)
 
 
 # ---------------------------------------------------------------- maps

@@ -106,28 +106,11 @@ def _lengths(X: np.ndarray, metric: str) -> np.ndarray:
     return gaps.sum(axis=2) if metric == "l1" else gaps.max(axis=2)
 
 
-@audits("SpectralEmbedding", "SpectralClustering", "LocalSIR", "SupervisedPCA", "SIR")
+@audits("LocalSIR", "SupervisedPCA", "SIR")
 def audit_eigenvalues(case: Case) -> Iterator[Claim]:
-    """Eigenvalues are numbers in order; of a kernel's affinities the equation is checked too."""
-    model = case.model
-    values = exact(model.eigenvalues_)
+    """Eigenvalues are numbers."""
+    values = exact(case.model.eigenvalues_)
     yield Claim("a value that is no number", float(not np.isfinite(values).all()), 0.0)
-    if hasattr(model, "embedding_") and hasattr(model, "kernel_"):
-        yield from _affinity_claims(case)
-
-
-def _affinity_claims(case: Case) -> Iterator[Claim]:
-    """Σⱼ W_ij f_j = (1 − μ) d_i f_i for the functions f of the Laplacian, W without diagonal."""
-    model = case.model
-    W = kernel_matrix(model.kernel_, case.X, case.X)
-    np.fill_diagonal(W, 0)
-    degrees, F = W.sum(axis=1), exact(model.embedding_)
-    if type(model).__name__ == "SpectralEmbedding":
-        for k, mu in enumerate(exact(model.eigenvalues_)):
-            f = F[:, k]
-            off = (W @ f - (1 - mu) * degrees * f) / np.sqrt(np.maximum(degrees, 1e-4000))
-            size = norm(np.sqrt(degrees) * f)
-            yield Claim(f"function {k}", norm(off), (SLACK * 2 * case.tolerance + 1e-12) * size)
 
 
 @audits("LLE")
@@ -265,12 +248,6 @@ def _whiteness(Z: np.ndarray, tolerance: float) -> Iterator[Claim]:
 
 def _projected(case: Case) -> np.ndarray:
     return (exact(case.X) - exact(case.model.mean_)) @ exact(case.model.components_).T
-
-
-@audits("KernelICA")
-def audit_kernel_sources(case: Case) -> Iterator[Claim]:
-    """The sources are white: the other half of their proof, stationarity, has no outside."""
-    yield from _whiteness(_projected(case), case.tolerance)
 
 
 # the derivative g of the contrast G, and its own
