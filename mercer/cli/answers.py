@@ -117,6 +117,7 @@ def metric_in_words(pipeline: Pipeline) -> list[str]:
     how = {
         "none": "Every column counts alike: no metric was better by more than chance.",
         "diagonal": f"It learned how much each column counts, in {rounds}.",
+        "evidence": "It learned how much each column counts, by the evidence for it.",
         "full": f"It learned which directions across the columns count, in {rounds}.",
     }[kind]
     shares, names = model.importance_, pipeline[0].get_feature_names_out()

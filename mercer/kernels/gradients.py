@@ -7,6 +7,7 @@ product along y: sums over centres are then products of matrices.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import singledispatch
 from typing import Any
 
@@ -71,6 +72,18 @@ def gradient_of(kernel: Kernel, X: Sample, Y: Sample, coefs: np.ndarray) -> np.n
     threads = n_threads() if n * len(Y) * (d + 32) > SERIAL and kernel.releases_gil else 1
     run_tiles(fill, ranges(n, max(1, min(TILE, -(-n // threads)))), threads)
     return out.transpose(0, 2, 1)
+
+
+def distance_slopes(X: Sample, slopes: np.ndarray, p: float) -> np.ndarray:
+    """Return Σ slopesᵢⱼ |xᵢ − xⱼ|ᵖ over all pairs of rows, for each column, shape (d,).
+
+    That is how a sum of functions of Σ w|x − y|ᵖ with these slopes changes with log w, at w = 1.
+    The slopes are symmetric, so that the sum is 2/p Σ xᵢ gᵢ with the gradients g of the rows.
+    """
+    n, d = X.data.shape
+    into = GradientSum(np.ones((n, 1)), np.zeros((n, 1, d)))
+    into.add_away(Pair(X, X, Counter(), DOUBLE), slopes, p, None)
+    return 2.0 / p * np.einsum("ij,ij->j", X.data, into.out[:, 0])
 
 
 class GradientSum:

@@ -19,18 +19,23 @@ from mercer.kernels.gradients import gradient_of
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Sample
 from mercer.machines._metric_family import Family, every_few
+from mercer.machines._metric_rows import (
+    StandardColumns,
+    TargetRows,
+    fit_loo,
+    on_given_columns,
+    rows_within,
+)
 from mercer.machines._metric_search import (
     DIAGONAL,
+    EVIDENCE,
     FULL,
     NONE,
     POWERS,
     MetricSearch,
     MetricTrial,
-    TargetRows,
     Way,
-    fit_loo,
     next_metric,
-    rows_within,
 )
 from mercer.machines._ridge import RidgeEstimator
 from mercer.result import Solution
@@ -41,8 +46,8 @@ from mercer.solvers.ridge_path import check_lams
 
 AUTO = ("exponential", "laplacian")  # kernels to choose from: of Euclidean and of L1 distances
 IMPORTANCE_ROWS = 1000  # at which gradients are taken in the end
-FULL_UP_TO = 300  # columns: beyond, only weights are learned
-CONSTANT = 1e-12  # of the largest entry: a column that varies less is constant
+FAR_BEHIND = 1.15  # times the smallest error: such a way is not worth trying again
+FULL_UP_TO = 300  # columns: beyond, weights are learned from gradients alone
 
 
 class MetricEstimator(RidgeEstimator):
@@ -60,7 +65,7 @@ class MetricEstimator(RidgeEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RidgeEstimator._parameter_constraints,
         "landmarks": [Interval(Integral, 1, None, closed="left"), None],
-        "metric": [StrOptions({"auto", DIAGONAL, FULL, NONE})],
+        "metric": [StrOptions({"auto", DIAGONAL, FULL, EVIDENCE, NONE})],
         "rounds": [Interval(Integral, 0, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left")],
         "metric_rows": [Interval(Integral, 1, None, closed="left")],
@@ -136,21 +141,24 @@ class MetricEstimator(RidgeEstimator):
                 f"metric='full' needs a kernel of the Euclidean distance and at most {FULL_UP_TO} "
                 f"columns; got {kernel!r} and {n_columns} columns: use metric='diagonal'"
             )
+        if self.metric == EVIDENCE and n_columns > FULL_UP_TO:
+            raise ValueError(
+                f"metric='evidence' needs at most {FULL_UP_TO} columns; got {n_columns}: use "
+                f"metric='diagonal'"
+            )
         if n_columns == 1 or self.metric == NONE or not self.rounds:
             return []  # one column has nothing to be weighed against
-        kinds = [DIAGONAL, FULL] if self.metric == "auto" else [self.metric]
-        return [
-            Way(kind, power)
-            for kind in kinds
-            for power in POWERS[kind]
-            if kind == DIAGONAL or matrix_fits
-        ]
+        fitting = {DIAGONAL: True, FULL: matrix_fits, EVIDENCE: n_columns <= FULL_UP_TO}
+        kinds = fitting if self.metric == "auto" else [self.metric]
+        return [Way(kind, power) for kind in kinds for power in POWERS[kind] if fitting[kind]]
 
     # ------------------------------------------------------------ learning
     def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> None:
         """Find the metric and the shape of the kernel, on standardised columns."""
         random = check_random_state(self.random_state)
-        self.scale_, whole = _standardised(rows.data, Y, weight)
+        columns = StandardColumns.of(rows.data, weight)
+        self.scale_ = columns.own
+        whole = TargetRows(Sample(columns.rows), Y, weight, columns.category)
         n_metric, n_search = self._rows_to_learn_from()
         some = whole.take(np.sort(random.permutation(len(Y))[:n_metric]))
         part = some.take(random.permutation(len(some.Y))[:n_search])
@@ -159,8 +167,8 @@ class MetricEstimator(RidgeEstimator):
         trials = [search.run() for search in searches]
         best = min(trials, key=lambda trial: trial.error)
         search = next(search for search in searches if search.family.name == best.kernel)
-        kernel = search.family.bound(some.rows, self._followed(search, best, some), best.shape)
-        self.kernel_ = _on_given_columns(kernel, self.scale_).bind(rows)
+        kernel = self._learned(search, best, some)
+        self.kernel_ = on_given_columns(kernel, columns.scale).bind(rows)
         self.metric_ = self.kernel_.metric  # type: ignore[attr-defined]
         self.rounds_ = [trial.told() for search in searches for trial in search.trials]
         self.chosen_ = best.told() | {"cut": any(search.cut for search in searches)}
@@ -180,6 +188,12 @@ class MetricEstimator(RidgeEstimator):
         family = Family.of(kernel, isinstance(self.kernel, str))
         ways = self._ways(kernel, part.rows.data.shape[1])
         return MetricSearch(family, part, ways, self.rounds, limits)
+
+    def _learned(self, search: MetricSearch, best: MetricTrial, some: TargetRows) -> Radial:
+        """Return the kernel with the metric of the chosen way."""
+        if best.way.kind == EVIDENCE:
+            return search.evident()
+        return search.family.bound(some.rows, self._followed(search, best, some), best.shape)
 
     def _followed(
         self, search: MetricSearch, best: MetricTrial, some: TargetRows
@@ -207,10 +221,15 @@ class MetricEstimator(RidgeEstimator):
         return self._params_of(self.chosen_)
 
     def candidate_params(self) -> list[dict[str, Any]]:
-        """Return the same for the best ways of each kernel, with a metric and without one."""
+        """Return the same for the best ways of each kernel, with a metric and without one.
+
+        Those that are far behind the best one are left out.
+        """
         best: dict[tuple[str, bool], dict[str, Any]] = {}
-        for told in sorted(self.rounds_, key=lambda told: told["error"]):
-            best.setdefault((told["kernel"], told["metric"] == NONE), told)
+        ways = sorted(self.rounds_, key=lambda told: told["error"])
+        for told in ways:
+            if told["error"] <= FAR_BEHIND * ways[0]["error"]:
+                best.setdefault((told["kernel"], told["metric"] == NONE), told)
         return [self._params_of(told) for told in best.values()] or [self.chosen_params()]
 
     def _params_of(self, told: dict[str, Any]) -> dict[str, Any]:
@@ -258,29 +277,3 @@ class MetricEstimator(RidgeEstimator):
         squares = (gradients**2).mean(axis=(0, 2)) * unit**2
         total = squares.sum()
         return squares / total if total > 0 else squares
-
-
-def _standardised(
-    X: np.ndarray, Y: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, TargetRows]:
-    """Return 1/std of each column (0 of a constant one), and the rows in these units."""
-    share = weight / weight.sum()
-    largest = np.abs(X).max(axis=0).astype(np.float64)
-    unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small columns fit
-    X = X / unit
-    X = X - share @ X
-    deviation = np.sqrt(share @ X**2)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(unit), where=deviation > CONSTANT)
-    return scale / unit, TargetRows(Sample(X * scale), Y, weight)
-
-
-def _on_given_columns(kernel: Radial, scale: np.ndarray) -> Radial:
-    """Return a kernel of standardised rows as one of the rows as they were given."""
-    metric = np.ones(len(scale)) if kernel.metric is None else kernel.metric
-    if metric.ndim == 1:
-        metric = metric * scale**kernel.p
-    else:
-        metric = scale[:, None] * metric * scale
-    if not metric.any():  # every column is constant: no distance can be seen
-        metric = np.ones(len(scale))
-    return type(kernel)(**kernel.get_params(deep=False) | {"metric": metric})

@@ -53,6 +53,15 @@ class Family:
         widths = (1.0,) if fixed else WIDTHS
         return cls(kernel, [KernelShape(w, q) for q in exponents for w in widths], fixed)
 
+    @property
+    def open_exponent(self) -> bool:
+        return len({shape.exponent for shape in self.shapes}) > 1
+
+    def plain(self, rows: Sample, shape: KernelShape) -> Radial:
+        """Return the kernel of a shape without a metric."""
+        bound = self.bound(rows, None, shape)
+        return type(bound)(**bound.get_params(deep=False) | {"metric": None})
+
     def near(self, shape: KernelShape) -> list[KernelShape]:
         """Return the shapes beside one: half and twice as wide, and with the next exponents."""
         sides = () if self.fixed_gamma else (0.5 * shape.width, 2.0 * shape.width)

@@ -16,38 +16,31 @@ import numpy as np
 from mercer._array import n_threads, run_tiles
 from mercer._floats import EPS
 from mercer._limits import Limits
-from mercer.gram import gram
 from mercer.kernels.gradients import gradient_of
 from mercer.kernels.radial import Radial
-from mercer.kernels.sample import Sample
+from mercer.machines._metric_evidence import Relevance, most_evident
 from mercer.machines._metric_family import Family, KernelShape
-from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
+from mercer.machines._metric_rows import FEWEST, MetricFold, Start, Step, TargetRows, fit_loo
 
-NONE, DIAGONAL, FULL = "none", "diagonal", "full"
-POWERS = {DIAGONAL: (0.5, 1.0), FULL: (0.5,)}  # of the mean square of the gradients
+NONE, DIAGONAL, FULL, EVIDENCE = "none", "diagonal", "full", "evidence"
+POWERS = {DIAGONAL: (0.5, 1.0), FULL: (0.5,), EVIDENCE: (1.0,)}
+"""Of the mean square of the gradients; the evidence needs none."""
+
 SHAPE_ROWS = 400  # on which width and exponent are chosen
 FOLDS = 3
 RESTARTS = 2  # with a better shape
-FEWEST = 16  # rows: with fewer nothing is learned
 BY_CHANCE = 2.0  # standard errors that a metric must win by: many are tried
+ONE_TRY = 1.0  # the same where one is tried
+
+
+LAST_STEPS = 15  # of the search for weights that starts where those of the folds have ended
 
 
 class Way(NamedTuple):
-    """How a metric is made from gradients: weights or a matrix, and which power of them."""
+    """How a metric is made: weights or a matrix of gradients to a power, or by evidence."""
 
     kind: str
     power: float = 1.0
-
-
-class TargetRows(NamedTuple):
-    """Some rows with their targets and weights."""
-
-    rows: Sample
-    Y: np.ndarray
-    weight: np.ndarray
-
-    def take(self, index: np.ndarray) -> TargetRows:
-        return TargetRows(Sample(self.rows.data[index]), self.Y[index], self.weight[index])
 
 
 def next_metric(kernel: Radial, part: TargetRows, alpha: np.ndarray, way: Way) -> np.ndarray | None:
@@ -72,19 +65,6 @@ def next_metric(kernel: Radial, part: TargetRows, alpha: np.ndarray, way: Way) -
     values = np.maximum(values / values[-1], 0.0)
     values[values < EPS * len(values)] = 0.0
     return (vectors * values**way.power) @ vectors.T
-
-
-def rows_within(memory: float) -> int:
-    """Return how many rows `fit_loo` can take, with four matrices of all pairs and some room."""
-    return max(int((memory / (5 * 8)) ** 0.5), FEWEST)
-
-
-def fit_loo(
-    kernel: Radial, part: TargetRows, lams: np.ndarray | None = None, memory: int | None = None
-) -> LooSolution:
-    """Fit ridge regression with the λ of the smallest leave-one-out error."""
-    K = gram(kernel, part.rows, purpose="direct", memory=memory)
-    return solve_ridge_loo(K, part.Y, part.weight, lams, memory=memory)
 
 
 class MetricTrial(NamedTuple):
@@ -122,37 +102,14 @@ class MetricTrial(NamedTuple):
             "error": self.error,
         }
 
-    def beats(self, other: MetricTrial) -> bool:
-        """Return whether the errors are smaller by more than chance would make them."""
+    def beats(self, other: MetricTrial, by: float = BY_CHANCE) -> bool:
+        """Return whether the errors are smaller by more than so many standard errors."""
         gaps = other.errors - self.errors
-        return float(gaps.mean()) > BY_CHANCE * float(gaps.std()) / len(gaps) ** 0.5
+        return float(gaps.mean()) > by * float(gaps.std()) / len(gaps) ** 0.5
 
 
 def _error(trial: MetricTrial) -> float:
     return trial.error
-
-
-class Step(NamedTuple):
-    """A metric (None: plain), the λ of the fit with it, and that fit's errors on rows held out."""
-
-    metric: np.ndarray | None
-    lam: float
-    errors: np.ndarray
-
-
-class MetricFold(NamedTuple):
-    """Rows to learn from, and rows to judge by."""
-
-    learn: TargetRows
-    judge: TargetRows
-
-    def step(self, kernel: Radial, metric: np.ndarray | None) -> tuple[Step, LooSolution]:
-        """Fit with a kernel and see how it does on the rows held out."""
-        found = fit_loo(kernel, self.learn)
-        K = gram(kernel, self.judge.rows, self.learn.rows, storage="blocked")
-        gaps = self.judge.Y - K @ found.value - found.intercept
-        errors = (gaps**2).mean(axis=1) * self.judge.weight
-        return Step(metric, found.errors.best, errors), found
 
 
 @dataclass
@@ -182,23 +139,79 @@ class MetricSearch:
     lams: dict[tuple[Way, KernelShape], np.ndarray] = field(default_factory=dict)
     """λ of the fit before each round, the geometric mean over the folds, by way and first shape."""
 
+    plain: Radial = field(init=False)
+    relevance: Relevance = field(init=False)
+    """Where the search for evidence starts on all rows: the kernel, and the mean of the folds."""
+
     cut: bool = False
     """Whether the limits left something untried."""
 
     def run(self) -> MetricTrial:
         """Return the best way."""
-        shape, error = self._best_shape()
+        shape, error, lam = self._best_shape()
         plain = MetricTrial(self.family.name, Way(NONE), 0, shape, shape, np.array([error]), 1.0)
         if not self.ways or len(self.part.Y) < FEWEST:
             return plain
-        found = self._follow(self.ways, shape)
-        if not found:
+        starts = self._starts(shape)
+        if len(starts) < FOLDS:
             return plain
-        [plain] = self._keep(Way(NONE), shape, [path[:1] for path in next(iter(found.values()))])
-        best = min([plain, *self._keep_all(found, shape)], key=_error)
-        if not best.beats(plain):
-            return plain
-        return self._from_better_shapes(self._refined(best, found[best.way]))
+        [plain] = self._keep(Way(NONE), shape, [[starts[k].step] for k in range(FOLDS)])
+        ahead = min([plain, *self._by_evidence(plain, lam)], key=_error)
+        return min([ahead, *self._by_gradients(plain, ahead, starts)], key=_error)
+
+    def _by_gradients(
+        self, plain: MetricTrial, ahead: MetricTrial, starts: dict[int, Start]
+    ) -> list[MetricTrial]:
+        """Return the best trials of metrics that are made of gradients, as far as they are good.
+
+        Weights are gone on with if they are ahead; a matrix always, since nothing else can do what
+        it does, and its width is still that of plain distances.
+        """
+        ways = [way for way in self.ways if way.kind != EVIDENCE]
+        found = self._follow(ways, plain.shape, starts)
+        best: dict[str, MetricTrial] = {}
+        for trial in sorted(self._keep_all(found, plain.shape), key=_error):
+            if trial.beats(plain) and (trial.way.kind == FULL or trial.error < ahead.error):
+                best.setdefault(trial.way.kind, trial)
+        refined = [self._refined(trial, found[trial.way]) for trial in best.values()]
+        return [self._from_better_shapes(trial) for trial in refined]
+
+    def _by_evidence(self, plain: MetricTrial, lam: float) -> list[MetricTrial]:
+        """Return the trial of weights by evidence, if that is a way and was good."""
+        shape, way, folds, found = plain.shape, Way(EVIDENCE), self.folds, {}
+        if way not in self.ways or self.limits.stopped():
+            return []
+        self.plain = self.family.plain(self.part.rows, shape)
+        start = Relevance(
+            np.ones(self.part.category.max() + 1),
+            lam,
+            shape.exponent if self.family.open_exponent else None,
+        )
+
+        def judge(number: int, worker: int) -> None:
+            if not self.limits.stopped():
+                learn = folds[number].learn
+                relevance = most_evident(self.plain, learn, start, self.limits)
+                metric = relevance.weights[learn.category]
+                step, _ = folds[number].step(relevance.kernel(self.plain, metric), metric)
+                found[number] = relevance, step.errors
+
+        run_tiles(judge, range(FOLDS), n_threads(), self.limits.interrupt)
+        if len(found) < FOLDS:
+            self.cut = True
+            return []
+        self.relevance = Relevance.mean([found[number][0] for number in range(FOLDS)])
+        errors = np.concatenate([found[number][1] for number in range(FOLDS)])
+        shown = shape._replace(exponent=self.relevance.exponent)
+        weight = float(self.part.weight.sum())
+        trial = MetricTrial(self.family.name, way, 0, shown, shape, errors, weight)
+        self.trials.append(trial)
+        return [trial] if trial.beats(plain, ONE_TRY) else []
+
+    def evident(self) -> Radial:
+        """Return the kernel with the weights of the most evidence on all rows of the search."""
+        found = most_evident(self.plain, self.part, self.relevance, self.limits, LAST_STEPS)
+        return found.kernel(self.plain, found.weights[self.part.category])
 
     def _keep_all(
         self, found: dict[Way, list[list[Step]]], shape: KernelShape
@@ -212,7 +225,7 @@ class MetricSearch:
             shape, way = best.shape, best.way
             if (way, shape) in self.lams:
                 break
-            found = self._follow([way], shape)
+            found = self._follow([way], shape, self._starts(shape))
             trials = self._keep_all(found, shape)
             if not trials:
                 break
@@ -230,39 +243,50 @@ class MetricSearch:
             for k in range(FOLDS)
         ]
 
-    def _best_shape(self) -> tuple[KernelShape, float]:
-        """Return the shape of the smallest leave-one-out error without a metric, and that error."""
+    def _best_shape(self) -> tuple[KernelShape, float, float]:
+        """Return the shape of the smallest leave-one-out error without a metric, that error, λ."""
         part = self.part.take(np.arange(min(len(self.part.Y), SHAPE_ROWS)))
-        errors = np.full(len(self.family.shapes), np.inf)
+        errors, lams = np.full((2, len(self.family.shapes)), np.inf)
 
         def judge(number: int, worker: int) -> None:
             if number and self.limits.stopped():  # one there must be
                 return
             kernel = self.family.bound(part.rows, None, self.family.shapes[number])
-            errors[number] = fit_loo(kernel, part).errors.loo.min()
+            found = fit_loo(kernel, part).errors
+            errors[number], lams[number] = found.loo.min(), found.best
 
         run_tiles(judge, range(len(errors)), n_threads(), self.limits.interrupt)
         self.cut = bool(np.isinf(errors).any())
-        return self.family.shapes[int(errors.argmin())], float(errors.min())
+        best = int(errors.argmin())
+        return self.family.shapes[best], float(errors[best]), float(lams[best])
 
-    def _follow(self, ways: list[Way], shape: KernelShape) -> dict[Way, list[list[Step]]]:
-        """Return what each way learns on each fold, round by round; only what was finished."""
-        folds, starts = self.folds, dict[int, tuple[Radial, Step, LooSolution]]()
-        jobs = [(way, number) for way in ways for number in range(FOLDS)]
-        paths: dict[tuple[Way, int], list[Step]] = {}
+    def _starts(self, shape: KernelShape) -> dict[int, Start]:
+        """Return the fit of the plain kernel on each fold; only what was finished."""
+        folds, starts = self.folds, dict[int, Start]()
 
         def start(number: int, worker: int) -> None:
             if not self.limits.stopped():
                 kernel = self.family.bound(folds[number].learn.rows, None, shape)
-                starts[number] = kernel, *folds[number].step(kernel, None)
+                starts[number] = Start(kernel, *folds[number].step(kernel, None))
+
+        run_tiles(start, range(FOLDS), n_threads(), self.limits.interrupt)
+        self.cut = self.cut or len(starts) < FOLDS
+        return starts
+
+    def _follow(
+        self, ways: list[Way], shape: KernelShape, starts: dict[int, Start]
+    ) -> dict[Way, list[list[Step]]]:
+        """Return what each way learns on each fold, round by round; only what was finished."""
+        folds = self.folds
+        jobs = [(way, number) for way in ways for number in range(FOLDS)]
+        paths: dict[tuple[Way, int], list[Step]] = {}
 
         def follow(job: tuple[Way, int], worker: int) -> None:
             way, number = job
             if number in starts and not self.limits.stopped():
                 first = starts[number]
-                paths[job] = [first[1], *self._path(way, folds[number], shape, first)]
+                paths[job] = [first.step, *self._path(way, folds[number], shape, first)]
 
-        run_tiles(start, range(FOLDS), n_threads(), self.limits.interrupt)
         run_tiles(follow, jobs, n_threads(), self.limits.interrupt)
         self.cut = self.cut or len(paths) < len(jobs)
         return {
@@ -276,7 +300,7 @@ class MetricSearch:
         way: Way,
         fold: MetricFold,
         shape: KernelShape,
-        start: tuple[Radial, Step, LooSolution],
+        start: Start,
     ) -> Iterator[Step]:
         """Yield the steps of one fold after that of the plain kernel, which all ways share."""
         kernel, _, found = start

@@ -15,15 +15,20 @@ from mercer.solvers.ridge_loo import LooSolution
 
 
 class MetricRidge(MetricEstimator, OfNumbers):
-    """Kernel ridge regression under a metric that is learned from the function's own gradients.
+    """Kernel ridge regression under a metric that is learned from the targets.
 
-    Fit, take the gradients of the function at the rows, let their mean outer product be the metric
-    of the next fit: columns and directions along which the function does not change stop to count.
-    On ``search_rows`` rows, width, exponent and λ are chosen by exact leave-one-out, the kind of
-    metric and the number of rounds by rows held out from the learning (leave-one-out would flatter
-    a metric that has seen the row). The metric is then learned from ``metric_rows`` rows, and the
-    last fit is a `KernelRidge` on all rows, its λ by exact leave-one-out on those that taught the
-    metric (all of them, if there are no more).
+    There are two ways to it. By gradients: fit, take the gradients of the function at the rows, let
+    their mean outer product be the metric of the next fit; columns and directions along which the
+    function does not change stop to count. By evidence: take the weights of the columns under which
+    the targets are the likeliest. On ``search_rows`` rows, width, exponent and λ are chosen by
+    exact leave-one-out, the way and the number of rounds by rows held out from the learning
+    (leave-one-out would flatter a metric that has seen the row). A metric of gradients is then
+    learned from ``metric_rows`` rows, weights by evidence from all ``search_rows``, and the last
+    fit is a `KernelRidge` on all rows, its λ by exact leave-one-out on those that taught the metric
+    (all of them, if there are no more).
+
+    Columns are standardised. Neighbours of which each row has exactly one, the others being 0, are
+    levels of one category: they are scaled together, and by evidence they have one weight.
 
     Parameters
     ----------
@@ -31,14 +36,15 @@ class MetricRidge(MetricEstimator, OfNumbers):
         A kernel of a distance: "exponential", "rbf", "laplacian", "matern", or such a kernel;
         "auto" is the better of "exponential" and "laplacian". Of a kernel that is named, width and
         exponent are chosen; of one that is given, the width, unless ``gamma`` is a number.
-    metric : {"auto", "diagonal", "full", "none"}, default="auto"
-        What is learned: a weight for each column, a matrix (Euclidean distances of at most 300
-        columns), or the better one. Plain distances of standardised columns stay if no metric beats
-        them by more than chance.
+    metric : {"auto", "evidence", "diagonal", "full", "none"}, default="auto"
+        What is learned: weights by evidence (at most 300 columns), a weight for each column by
+        gradients, a matrix by gradients (Euclidean distances of at most 300 columns), or the best
+        one. Plain distances of standardised columns stay if no metric beats them by more than
+        chance.
     lam : "loo", float or list of floats, default="loo"
         λ of the last fit, as for `KernelRidge`.
     rounds : int, default=5
-        The largest number of rounds.
+        The largest number of rounds of gradients; with 0 no metric is learned.
     search_rows : int, default=1000
         Rows that the ways are tried on, drawn at random.
     metric_rows : int, default=2000

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import multivariate_normal
 from sklearn.model_selection import cross_val_predict
 
 from mercer import SVC, KernelPCA, KernelRidge, KernelSearchCV, MetricRidge, MetricRidgeClassifier
-from mercer.kernels import RBF, Exponential, Laplacian
+from mercer.kernels import RBF, Exponential, Laplacian, Matern
+from mercer.kernels.sample import Sample
+from mercer.machines._metric_evidence import Evidence, Relevance
+from mercer.machines._metric_rows import StandardColumns, TargetRows, category_of
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 8)) * np.geomspace(1e-3, 1e3, 8) + 5.0
@@ -64,9 +68,9 @@ def test_the_last_fit_is_kernel_ridge_with_the_learned_kernel():
 
 
 def test_the_scale_of_columns_and_the_order_of_fits_change_nothing():
-    y = np.sin(2.0 * Z[:, 1]) + Z[:, 6]
+    y = np.sin(2.0 * Z[:, 1]) + Z[:, 6] + 0.1 * rng.normal(size=300)  # λ is not that of rounding
     model, other = fitted(y), MetricRidge(random_state=0).fit(Z[OLD], y[OLD])
-    np.testing.assert_allclose(model.predict(X[NEW]), other.predict(Z[NEW]), atol=1e-5)
+    np.testing.assert_allclose(model.predict(X[NEW]), other.predict(Z[NEW]), atol=1e-6)
     np.testing.assert_array_equal(fitted(y).predict(X[NEW]), model.predict(X[NEW]))
 
 
@@ -201,3 +205,109 @@ def test_a_small_budget_learns_from_fewer_rows_and_still_proves_the_fit():
     assert model.importance_.argmax() == 1
     assert model.certificate_.ok
     assert model.certificate_.parts["storage"] != "dense"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Exponential(0.7, exponent=1.2),
+        Laplacian(0.5, exponent=0.8),
+        RBF(0.4),
+        Matern(gamma=0.6),
+        Exponential(0.5, p=1.5),
+    ],
+    ids=repr,
+)
+def test_the_evidence_is_the_density_of_the_targets_and_its_gradient_is_right(kernel):
+    random = np.random.default_rng(3)
+    rows = Sample(random.normal(size=(30, 4)))
+    Y = np.column_stack([np.sin(rows.data[:, 0]), rows.data[:, 1]]) + 5.0
+    part = TargetRows(rows, Y, random.uniform(0.5, 2.0, 30), np.array([0, 1, 1, 2]))
+    exponent = getattr(kernel, "exponent", None) if kernel.p in (1.0, 2.0) else None
+    found = Relevance(random.uniform(0.2, 2.0, 3), 0.1, exponent)
+    evidence = Evidence(kernel, part)
+    value, slope = evidence(found.theta)
+    steps = 1e-5 * np.eye(len(slope))
+    differences = [
+        (evidence(found.theta + step)[0] - evidence(found.theta - step)[0]) / 2e-5 for step in steps
+    ]
+    np.testing.assert_allclose(slope, differences, atol=1e-8)
+
+    C = found.kernel(kernel, found.weights[part.category])(rows.data)
+    C = C + np.diag(found.lam / part.weight)
+    P = np.linalg.inv(C)
+    logs = []
+    for y in Y.T:
+        rest = y - P.sum(axis=0) @ y / P.sum()
+        s = rest @ P @ rest / len(y)  # the variance of the largest density
+        logs.append(multivariate_normal(y - rest, s * C).logpdf(y))
+    constant = 0.5 * (1.0 + np.log(2.0 * np.pi / len(Y)))
+    assert value == pytest.approx(-np.sum(logs) / Y.size - constant)
+
+
+def steps(seed, n=500):
+    """Rows of whole numbers whose levels mean something each, two of them only together."""
+    random = np.random.default_rng(seed)
+    rows = random.integers(0, 6, size=(n, 10)).astype(float)
+    table, line = random.normal(size=(6, 6)), random.normal(size=6)
+    at = rows.astype(int)
+    y = table[at[:, 0], at[:, 1]] + line[at[:, 2]] + 0.1 * random.normal(size=n)
+    return rows, y
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_evidence_sees_what_gradients_do_not(seed):
+    """A rough function has no gradient that a kernel of many columns could see."""
+    rows, y = steps(seed)
+    given = {"kernel": "laplacian", "random_state": 0}
+    model = MetricRidge(**given).fit(rows[:300], y[:300])
+    other = MetricRidge(metric="diagonal", **given).fit(rows[:300], y[:300])
+    assert model.chosen_["metric"] == "evidence"
+    assert set(np.argsort(model.importance_)[-3:]) == {0, 1, 2}
+    assert model.score(rows[300:], y[300:]) > max(0.8, other.score(rows[300:], y[300:]))
+
+
+def test_levels_of_a_category_move_together_and_rare_ones_are_as_far_as_others():
+    random = np.random.default_rng(0)
+    level = np.minimum(random.geometric(0.4, 400) - 1, 5)  # the last one in 8 % of the rows
+    level[:4] = 6  # and this one in 1 %
+    noise = random.integers(0, 4, 400)
+    x = random.normal(size=400)
+    rows = np.column_stack([np.eye(7)[level], x, np.eye(4)[noise]])
+    y = random.normal(size=7)[level] + 0.3 * x + 0.1 * random.normal(size=400)
+    np.testing.assert_array_equal(category_of(rows), [0] * 7 + [1] + [2] * 4)
+    given = {"kernel": "laplacian", "random_state": 0}
+    model = MetricRidge(metric="evidence", **given).fit(rows[:300], y[:300])
+    assert model.chosen_["metric"] == "evidence"
+    weights = model.metric_
+    np.testing.assert_allclose(weights[:7], weights[0], rtol=1e-12)
+    np.testing.assert_allclose(weights[8:], weights[8], rtol=1e-12)
+    assert weights[0] > 10 * weights[8]
+    assert model.score(rows[300:], y[300:]) > 0.9
+    standard = StandardColumns.of(rows, np.ones(400)).rows
+    distances = np.linalg.norm(standard[:, None, :7] - standard[None, :, :7], axis=2)
+    apart = level[:, None] != level[None, :]
+    np.testing.assert_allclose(distances[apart], distances[apart][0])
+
+
+@pytest.mark.parametrize(
+    ("table", "categories"),
+    [
+        ([[1, 0, 3], [0, 1, 3], [1, 0, 4]], [0, 0, 1]),  # two levels and a number
+        ([[1, 0, 1], [0, 1, 1], [1, 0, 0]], [0, 0, 1]),  # two levels and a flag
+        ([[1, 0, 0], [0, 2, 0], [0, 0, 1]], [0, 1, 2]),  # not of one size
+        ([[1, 1, 0], [0, 0, 0], [0, 0, 1]], [0, 1, 2]),  # a row with two, a row with none
+        ([[-1, 0], [0, -1], [-1, 0]], [0, 1]),
+        ([[1, 0, 0, 1, 0], [0, 0, 1, 0, 1], [0, 0, 1, 1, 0]], [0, 0, 0, 1, 1]),  # one not met
+    ],
+)
+def test_categories_are_neighbours_of_which_a_row_has_one(table, categories):
+    assert category_of(np.array(table, dtype=float)).tolist() == categories
+
+
+def test_evidence_takes_no_wide_tables_and_no_constant_target():
+    wide = rng.normal(size=(60, 400))
+    with pytest.raises(ValueError, match=r"at most 300 columns; got 400"):
+        MetricRidge(metric="evidence").fit(wide, wide[:, 3])
+    model = MetricRidge(metric="evidence", random_state=0).fit(X[OLD], np.full(200, 3.0))
+    np.testing.assert_allclose(model.predict(X[NEW]), 3.0)
