@@ -25,6 +25,7 @@ STEPS = 20  # of the search for weights
 LOG_WEIGHTS = (-14.0, 6.0)  # of categories, beside that of plain ones
 LOG_LAMS = (-14.0, 5.0)
 LEAST_EXPONENT = 0.25
+PARTS = 32  # of 1, to which logarithms are rounded: where steps end differs by more than rounding
 IMPOSSIBLE = 1e10  # the value where the matrix is not positive definite
 
 
@@ -154,4 +155,4 @@ def most_evident(
     found = minimize(
         objective, theta, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop, options=options
     )
-    return Relevance.of(found.x, d)
+    return Relevance.of(np.round(found.x * PARTS) / PARTS, d)
