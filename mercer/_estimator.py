@@ -19,9 +19,7 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -370,36 +368,6 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
             f"sample_weight must be ≥ 0 and not all zero; its minimum is {weight.min()}"
         )
     return weight
-
-
-def class_codes(
-    y: np.ndarray, weight: np.ndarray | None = None, *, among: str = ""
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes (two or more) and the number of each label's class.
-
-    With weights, every class needs a positive one. ``among`` says which rows y was cut to.
-    """
-    if y.ndim != 1 or y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
-        check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        found = f"got {len(classes)} class: {classes.tolist()}"
-        raise ValueError(f"y must hold at least two classes{among}; {found}")
-    if weight is not None and not (totals := np.bincount(codes, weight)).all():
-        label = classes.tolist()[int(totals.argmin())]
-        raise ValueError(f"class {label!r} has only weights of zero")
-    return classes, codes
-
-
-def class_factors(
-    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Return the factor of each class; for "balanced" a weight of 2 is two rows, 0 is none."""
-    if class_weight != "balanced":
-        return compute_class_weight(class_weight, classes=classes, y=classes[codes])
-    totals = np.bincount(codes, weight, len(classes))
-    # a class without weight gets no factor: that it has none is for others to refuse
-    return totals.sum() / (len(totals) * np.where(totals > 0, totals, totals.sum()))
 
 
 WEIGHTED = " in rows of positive weight"

@@ -1,4 +1,4 @@
-"""Labels and their shares: given ones, and those of classifiers that learn from rows in parts."""
+"""Labels: classes, codes, weights and shares; known ones of classifiers that learn in parts."""
 
 from __future__ import annotations
 
@@ -72,3 +72,33 @@ def estimated_covariance(estimator: Any, rows: np.ndarray) -> np.ndarray:
     if not hasattr(found, "covariance_"):
         raise ValueError(f"covariance must be an estimator that leaves covariance_; got {found!r}")
     return np.asarray(found.covariance_, dtype=np.float64)
+
+
+def class_codes(
+    y: np.ndarray, weight: np.ndarray | None = None, *, among: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes (two or more) and the number of each label's class.
+
+    With weights, every class needs a positive one. ``among`` says which rows y was cut to.
+    """
+    if y.ndim != 1 or y.dtype.kind not in "biuSU":  # these are labels, and the check is slow
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        found = f"got {len(classes)} class: {classes.tolist()}"
+        raise ValueError(f"y must hold at least two classes{among}; {found}")
+    if weight is not None and not (totals := np.bincount(codes, weight)).all():
+        label = classes.tolist()[int(totals.argmin())]
+        raise ValueError(f"class {label!r} has only weights of zero")
+    return classes, codes
+
+
+def class_factors(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Return the factor of each class; for "balanced" a weight of 2 is two rows, 0 is none."""
+    if class_weight != "balanced":
+        return compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    totals = np.bincount(codes, weight, len(classes))
+    # a class without weight gets no factor: that it has none is for others to refuse
+    return totals.sum() / (len(totals) * np.where(totals > 0, totals, totals.sum()))

@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
-from mercer._estimator import (
-    ProvedEstimator,
-    check_weights,
+from mercer._estimator import ProvedEstimator, check_weights, validated
+from mercer._labels import (
     class_codes,
-    validated,
+    class_priors,
+    codes_among,
+    estimated_covariance,
+    known_classes,
 )
-from mercer._labels import class_priors, codes_among, estimated_covariance, known_classes
 from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, StateError
 from mercer.bayes._moments import (

@@ -12,15 +12,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import (
-    FLOATS,
-    WEIGHTED,
-    ProvedEstimator,
-    check_weights,
-    class_codes,
-    validated,
-)
+from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, validated
 from mercer._floats import EPS
+from mercer._labels import class_codes
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Either, Floats, Integers, Labels
 from mercer.boosting._stumps import SortedColumns, Stump, add_votes, weigh_again

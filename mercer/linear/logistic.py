@@ -11,7 +11,8 @@ from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import check_weights, class_codes, class_factors
+from mercer._estimator import check_weights
+from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
 from mercer._state import Attribute, Floats, Instance, Integers, Labels, Maybe, one_more, per_class

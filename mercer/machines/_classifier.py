@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._array import n_threads, run_tiles
-from mercer._estimator import class_codes, class_factors
+from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._state import Attribute, Either, Floats, Integers, Labels, per_class, per_pair
 from mercer.gram import Gram, PairBlocks

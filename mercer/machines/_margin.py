@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
 from mercer._clock import OutOfTimeError
-from mercer._estimator import KeptRows, class_codes, class_factors
+from mercer._estimator import KeptRows
+from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, ShapeOf

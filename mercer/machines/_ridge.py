@@ -10,8 +10,8 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
-from mercer._estimator import class_factors
 from mercer._in_span import class_totals
+from mercer._labels import class_factors
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import (
     Attribute,

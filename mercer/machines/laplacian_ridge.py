@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-from mercer._estimator import class_codes, class_factors
+from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Maybe, SizeOf, Sparse

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import class_codes
+from mercer._labels import class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Maybe, Sparse

@@ -13,15 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
-from mercer._estimator import (
-    FLOATS,
-    WEIGHTED,
-    ProvedEstimator,
-    check_weights,
-    class_codes,
-    validated,
-)
-from mercer._labels import codes_among, known_classes, not_balanced, part_factors
+from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, validated
+from mercer._labels import class_codes, codes_among, known_classes, not_balanced, part_factors
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers, Labels, per_class

@@ -11,8 +11,8 @@ from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
 
 from mercer._array import parse_memory
-from mercer._estimator import class_factors
 from mercer._in_span import InSpan, Prepared, class_totals
+from mercer._labels import class_factors
 from mercer._sklearn import Interval, StrOptions, _num_samples
 from mercer._state import Attribute, Instance, Labels
 from mercer.losses import Logistic, Risk, ScalarRisk, SoftmaxRisk

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, class_codes
+from mercer._estimator import ProvedEstimator
+from mercer._labels import class_codes
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Pointers, per_class
 from mercer.kernels import Linear

@@ -12,7 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, ranges
-from mercer._estimator import FLOATS, ProvedEstimator, class_codes, validated
+from mercer._estimator import FLOATS, ProvedEstimator, validated
+from mercer._labels import class_codes
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Sparse, one_more

@@ -11,8 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
-from mercer._estimator import FLOATS, WEIGHTED, class_codes, validated
-from mercer._labels import codes_among, known_classes
+from mercer._estimator import FLOATS, WEIGHTED, validated
+from mercer._labels import class_codes, codes_among, known_classes
 from mercer._state import Attribute, Chain, Instance, Labels
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows, steps_on_batches
 from mercer.nets.inputs import Units

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._array import parse_memory
-from mercer._estimator import KernelEstimator, Transformer, class_codes
+from mercer._estimator import KernelEstimator, Transformer
 from mercer._floats import EPS, TINY
+from mercer._labels import class_codes
 from mercer._state import Attribute, FittedRows, Floats
 from mercer.gram import CenteredGram, Gram, gram
 from mercer.result import Solution, Status

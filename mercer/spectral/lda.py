@@ -7,9 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import eigh, svd
 
-from mercer._estimator import class_codes
 from mercer._floats import EPS, TINY, safe_unit
-from mercer._labels import class_priors, estimated_covariance
+from mercer._labels import class_codes, class_priors, estimated_covariance
 from mercer._sklearn import HasMethods, StrOptions
 from mercer._state import Attribute, Floats
 from mercer.result import Solution
