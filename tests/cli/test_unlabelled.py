@@ -40,6 +40,7 @@ def test_they_are_left_out_and_the_note_says_how_many(mercer, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_labels_and_the_rows_without_one_are_learned_from(mercer, tmp_path):
     frame, y = moons()
     path = written(frame, tmp_path)
