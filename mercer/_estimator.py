@@ -49,7 +49,7 @@ from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
 from mercer.result import Certificate, Solution, Status
 from mercer.rows import Rows, as_rows
-from mercer.rows.answers import by_blocks
+from mercer.rows.answers import ANSWERING, by_blocks
 
 FLOATS = [np.float64, np.float32]
 GIVEN = "points of a given matrix"
@@ -112,12 +112,6 @@ def validated(
 
 
 FITTING = ("fit", "fit_transform", "fit_predict", "partial_fit")
-
-
-ANSWERING = (
-    *("predict", "decision_function", "predict_proba", "predict_log_proba"),
-    *("transform", "score_samples"),
-)
 
 
 def _wrapped(method: Any, wrap: Callable[[Any], Any]) -> Any:

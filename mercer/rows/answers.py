@@ -12,6 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.rows.base import Rows
 from mercer.rows.collections import is_dask
 
+ANSWERING = (
+    *("predict", "decision_function", "predict_proba", "predict_log_proba"),
+    *("transform", "score_samples"),
+)
+
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method that takes rows in memory take `Rows` and Dask collections, too.

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from threading import Thread
-from time import sleep
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +19,7 @@ from mercer import (  # noqa: E402
     rows,
     tune,
 )
-from mercer.rows import RowsError, collections, map_reduce  # noqa: E402
+from mercer.rows import RowsError, collections  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -137,84 +132,6 @@ def test_a_search_and_a_regression_take_arrays_directly():
     np.testing.assert_array_equal(SVR().fit(lazy, Y).predict(X), SVR().fit(X, Y).predict(X))
     search = tune(KernelRidge(), lazy, Y, cv=3)
     assert search.best_params_ == tune(KernelRidge(), X, Y, cv=3).best_params_
-
-
-# ---------------------------------------------------------------- a cluster of processes
-@pytest.fixture(scope="module", params=[2, 4])
-def client(request):
-    distributed = pytest.importorskip("distributed")
-    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        distributed.LocalCluster(n_workers=request.param, **options) as home,
-        distributed.Client(home) as client,
-    ):
-        yield client
-
-
-def slow_sum(block, where):
-    """Return the sum of a block and, in a one-hot array, which process has computed it."""
-    sleep(0.1)
-    return block.read().X.sum(axis=0), np.eye(len(where))[where.index(os.getpid())]
-
-
-@pytest.mark.long
-def test_workers_compute_and_one_that_is_killed_changes_nothing(client):
-    lazy = da.from_array(X, chunks=(5, 3)).map_blocks(lambda block: block + 0.0)
-    opened = rows.open(lazy, Y)
-    before = KernelRidge(**OPTIONS).fit(opened)
-    pids = list(client.run(os.getpid).values())
-
-    def kill():
-        sleep(1.0)
-        os.kill(pids[0], signal.SIGKILL)
-
-    killer = Thread(target=kill)
-    killer.start()
-    total, _ = map_reduce(seconds_of_sum, opened.blocks())
-    killer.join()
-    np.testing.assert_allclose(total, X.sum(axis=0), rtol=1e-12)
-    after = KernelRidge(**OPTIONS).fit(opened)
-    here = KernelRidge(**OPTIONS).fit(X, Y)
-    for model in (before, after):
-        np.testing.assert_allclose(model.dual_coef_, here.dual_coef_, rtol=1e-6)
-
-
-def seconds_of_sum(block, state):
-    sleep(0.1)
-    return block.read().X.sum(axis=0), np.ones(1)
-
-
-@pytest.mark.long
-def test_blocks_are_summed_by_other_processes(client):
-    lazy = da.from_array(X, chunks=(30, 3))
-    where = sorted(client.run(os.getpid).values())
-    total, counts = map_reduce(slow_sum, rows.open(lazy).blocks(), where)
-    np.testing.assert_allclose(total, X.sum(axis=0), rtol=1e-12)
-    assert counts.sum() == 10
-    assert os.getpid() not in where
-
-
-@pytest.mark.long
-def test_files_are_read_by_workers(client, tmp_path):
-    table = frame().drop(columns="high")
-    for i in range(3):
-        table[100 * i : 100 * (i + 1)].to_parquet(tmp_path / f"{i}.parquet")
-    by_file = KernelRidge(**OPTIONS).fit(rows.open(tmp_path, "y"))
-    np.testing.assert_allclose(by_file.predict(X), KernelRidge(**OPTIONS).fit(X, Y).predict(X))
-    assert by_file.certificate_.ok
-
-
-@pytest.mark.long
-def test_a_cluster_that_goes_away_is_said():
-    distributed = pytest.importorskip("distributed")
-    home = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
-    with distributed.Client(home):
-        opened = rows.open(da.from_array(X, chunks=(5, 3)))
-        closer = Thread(target=lambda: (sleep(1.0), home.close()))
-        closer.start()
-        with pytest.raises(RowsError, match="has gone away"):
-            map_reduce(seconds_of_sum, opened.blocks())
-        closer.join()
 
 
 @pytest.mark.long
