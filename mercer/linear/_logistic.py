@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._array import largest_size
 from mercer._floats import EPS
@@ -20,6 +21,7 @@ from mercer.result import Status
 DIRECT_OPERATIONS = (
     5e7  # operations of a Hessian and its factor, up to which steps are solved directly
 )
+DEFINITE_PIVOTS = 1e-6  # ratio of pivots of a matrix that is safely definite
 SHORT_ROW = 40  # entries
 MARGIN_BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
 MARGIN_AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
@@ -338,18 +340,29 @@ def _against(A: Any, codes: np.ndarray, other: int, k: int) -> Any:
 
 
 # ---------------------------------------------------------------- inference
+def inverse_root(H: np.ndarray) -> np.ndarray:
+    """Return R with RRᵀ = H⁻¹, on the range of H if it is singular."""
+    factor, failed = dpotrf(H, lower=1)
+    pivots = np.diag(factor)
+    if not failed and pivots.min() > DEFINITE_PIVOTS * pivots.max():
+        return dtrtri(factor, lower=1)[0].T
+    values, V = eigh(H, check_finite=False)
+    keep = values > len(H) * EPS * values[-1]
+    return V[:, keep] / np.sqrt(values[keep])
+
+
 def standard_errors(H: np.ndarray, design: LogisticDesign, k: int) -> np.ndarray:
     """Return √diag(M H⁻¹ Mᵀ) of the map M from coordinates to coefficients, (d + 1, k).
 
-    The last row is that of the intercepts. Directions without curvature, along which nothing is
-    known, have no part in it.
+    H has a gauge. The last row is that of the intercepts. Directions without curvature, along
+    which nothing is known, have no part in it: what is added to all classes alike, too.
     """
-    values, V = eigh(H, check_finite=False)
-    keep = values > len(H) * EPS * values[-1]
-    root = V[:, keep] / np.sqrt(values[keep])  # H⁻¹ = root rootᵀ
-    m = len(H) // k
+    root = inverse_root(H).reshape(k, len(H) // k, -1)
+    if k > 1:
+        free = design.penalty[:, 0] == 0.0
+        root[:, free] -= root[:, free].mean(axis=0)
     errors = []
     for c in range(k):
-        w, b = design.back(root[c * m : (c + 1) * m])
+        w, b = design.back(root[c])
         errors.append(np.sqrt(np.append(np.sum(w**2, axis=1), np.sum(b**2))))
     return np.column_stack(errors)

@@ -12,6 +12,7 @@ from mercer._scratch import scratch
 from mercer.linear._logistic import LikelihoodPoint, LogisticDesign, SoftmaxPoint
 
 BLOCK_ENTRIES = 2**20  # of columns side by side for all classes, at once
+SMALL_TABLE = 2**16  # entries that new memory is quick for
 
 
 def hessian(design: LogisticDesign, point: LikelihoodPoint, *, gauge: float = 0.0) -> np.ndarray:
@@ -21,11 +22,39 @@ def hessian(design: LogisticDesign, point: LikelihoodPoint, *, gauge: float = 0.
     given ``gauge``, which moves no solution (that has a mean of 0).
     """
     (m, _), k = design.scale.shape, point.slopes.shape[1]
-    H, each = _between(design.A, point), np.arange(m)
-    for c in range(k):  # of its own, from p(1 − p), where p − p² would lose digits
-        H[c, :, c] = _weighted(design.A, point.entry(c, c))
+    if isinstance(point, SoftmaxPoint):
+        H = _between(design.A, point)
+        for c in range(k):  # p(1 − p) = Σ p q over the other classes: nothing cancels
+            H[c, :, c] = 0.0
+            H[c, :, c] = -H[c].sum(axis=1)
+    else:
+        H = _weighted(design.A, point.entry(0, 0))[None, :, None]
     scale = np.tile(design.scale[:, 0], k).reshape(k, m)
     H /= scale[:, :, None, None] * scale
+    return _with_penalty(H, design, gauge)
+
+
+def first_hessian(design: LogisticDesign, k: int, *, gauge: float = 0.0) -> np.ndarray | None:
+    """Return the same at 0, where all rows have the same curvature; None without products."""
+    block = first_block(design, k)
+    if block is None:
+        return None
+    shares = np.eye(k) if k == 1 else (np.eye(k) - 1.0 / k) / (1.0 - 1.0 / k)
+    return _with_penalty(np.einsum("cd,ij->cidj", shares, block), design, gauge)
+
+
+def first_block(design: LogisticDesign, k: int) -> np.ndarray | None:
+    """Return the curvature at 0 of a class with itself, p(1 − p) AᵀWA: all have the same."""
+    if design.products is None:
+        return None
+    p = 0.5 if k == 1 else 1.0 / k
+    return p * (1.0 - p) * design.products / design.scale / design.scale.T
+
+
+def _with_penalty(H: np.ndarray, design: LogisticDesign, gauge: float) -> np.ndarray:
+    """Add penalties to the diagonal, and the gauge; return a matrix."""
+    k, m = H.shape[:2]
+    each = np.arange(m)
     for c in range(k):
         H[c, each, c, each] += design.penalty[:, 0]
     if k > 1 and gauge:
@@ -34,15 +63,13 @@ def hessian(design: LogisticDesign, point: LikelihoodPoint, *, gauge: float = 0.
     return H.reshape(k * m, k * m)
 
 
-def _between(A: Any, point: LikelihoodPoint) -> np.ndarray:
+def _between(A: Any, point: SoftmaxPoint) -> np.ndarray:
     """Return the curvature between classes, −Aᵀ diag(w p q) A, of all pairs: shape (k, m, k, m).
 
     It is one product of the columns times √w p, of all classes side by side. That of a class with
     itself is left open.
     """
     m, k = A.shape[1], point.slopes.shape[1]
-    if not isinstance(point, SoftmaxPoint):
-        return np.zeros((k, m, k, m))
     if sp.issparse(A):
         return _sparse_between(A, point)
     H = np.zeros((k * m, k * m))
@@ -67,5 +94,6 @@ def _weighted(A: Any, h: np.ndarray) -> np.ndarray:
     """Return Aᵀ diag(h) A for h ≥ 0."""
     if sp.issparse(A):
         return (A.T @ (sp.diags_array(h) @ A)).toarray()
-    B = np.multiply(A, np.sqrt(h)[:, None], out=scratch(A.shape, np.float64, brief=True))
+    out = scratch(A.shape, np.float64, brief=True) if A.size > SMALL_TABLE else None
+    B = np.multiply(A, np.sqrt(h)[:, None], out=out)
     return B.T @ B

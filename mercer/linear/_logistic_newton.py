@@ -18,6 +18,7 @@ from mercer._floats import EPS, TINY
 from mercer._limits import Limits
 from mercer._threads import threads_for
 from mercer.linear._logistic import (
+    DEFINITE_PIVOTS,
     DIRECT_OPERATIONS,
     Likelihood,
     LikelihoodPoint,
@@ -25,7 +26,7 @@ from mercer.linear._logistic import (
     factor_cost,
     scaled,
 )
-from mercer.linear._logistic_hessian import hessian
+from mercer.linear._logistic_hessian import first_block, first_hessian, hessian
 from mercer.result import Status
 
 DENSE_GUIDE_COLUMNS = 1000  # columns up to which the guide of conjugate gradients may be dense
@@ -46,7 +47,7 @@ CHORD_ERROR = 0.01  # error below which the factor of the step before serves aga
 STALE_PRODUCTS = 8  # iterations of conjugate gradients after which the guide is made anew
 MAX_CG = 300
 ROUGH, FINE = 0.1, 1e-2  # accuracy of a step's gain, at first and in the end
-DEFINITE_PIVOTS = 1e-6  # ratio of pivots of a matrix that is safely definite
+DIRECT_COORDINATES = 64  # of several classes: beyond, products with the Hessian are less work
 
 
 class State(NamedTuple):
@@ -81,7 +82,8 @@ class NewtonRun:
         self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
-        self.direct = factor_cost(n, m * k) <= direct
+        few = k == 1 or m * k <= DIRECT_COORDINATES
+        self.direct = few and factor_cost(n, m * k) <= direct
         self.small = self.direct and n * m * k <= SMALL_ENTRIES
         self.solver: _Direct | _Conjugate | None = None
 
@@ -230,12 +232,10 @@ class _Direct:
         return stale
 
     def _first(self, state: State) -> np.ndarray:
-        """Return the Hessian at the start: of two classes all rows have the same curvature."""
-        design = self.run.design
-        if design.products is None or state.theta.shape[1] > 1 or state.theta.any():
-            return hessian(design, state.point, gauge=1.0)
-        H = 0.25 * design.products / design.scale / design.scale.T
-        return H + np.diag(design.penalty[:, 0])
+        """Return the Hessian at the start."""
+        design, k = self.run.design, state.theta.shape[1]
+        H = None if state.theta.any() else first_hessian(design, k, gauge=1.0)
+        return hessian(design, state.point, gauge=1.0) if H is None else H
 
 
 def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -267,7 +267,7 @@ class _Conjugate:
         """Return about H⁻¹g: until the gain of the step is known well enough."""
         point = state.point.rounded(self.dtype)
         if self.guide is None or self.last >= STALE_PRODUCTS:
-            self.guide = self._guide(point)
+            self.guide = self._first_guide(state) or self._guide(point)
         unit = max(float(np.abs(gradient).max()), TINY)
         negligible = 0.5 * tol**2 * self.run.null / unit / unit
         calm = np.errstate(over="ignore", invalid="ignore")  # then float64 has its turn
@@ -296,11 +296,21 @@ class _Conjugate:
         self.__init__(self.run, np.float64)  # type: ignore[misc]
         return True
 
+    def _first_guide(self, state: State) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Return the guide at 0, where the blocks of all classes are one; None elsewhere."""
+        if self.guide is not None or state.theta.any() or self.A.shape[1] > self.run.cheap:
+            return None
+        block = first_block(self.run.design, state.theta.shape[1])
+        if block is None:
+            return None
+        factor, solve = self._factor(block.astype(self.dtype)), self._solver
+        return lambda R: solve(factor, R, lower=1)[0]
+
     def _guide(self, point: LikelihoodPoint) -> Callable[[np.ndarray], np.ndarray]:
         k, m = point.slopes.shape[1], self.A.shape[1]
         self.dense = self.dense or m <= self.run.cheap or self.last > m / self.run.worth
         if self.dense and m <= DENSE_GUIDE_COLUMNS and self.squares is None:
-            solve = dpotrs if self.dtype is np.float64 else spotrs
+            solve = self._solver
             with threads_for(float(self.A.shape[0]) * m * m):
                 factors = [self._block(point.entry(c, c)) for c in range(k)]
             return lambda R: np.column_stack(
@@ -311,7 +321,13 @@ class _Conjugate:
 
     def _block(self, h: np.ndarray) -> np.ndarray:
         B = self.A * np.sqrt(h)[:, None]
-        M = B.T @ B
+        return self._factor(B.T @ B)
+
+    @property
+    def _solver(self) -> Any:
+        return dpotrs if self.dtype is np.float64 else spotrs
+
+    def _factor(self, M: np.ndarray) -> np.ndarray:
         M[np.diag_indices_from(M)] += self.penalty[:, 0] + self._floor
         return (dpotrf if self.dtype is np.float64 else spotrf)(M, lower=1)[0]
 

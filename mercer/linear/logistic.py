@@ -306,7 +306,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         if n * (m * k) ** 2 + (m * k) ** 3 > ERROR_OPERATIONS:
             return None
         with threads_for(float(n) * m * m * k * k):
-            return standard_errors(hessian(design, run.state.point), design, k)
+            return standard_errors(hessian(design, run.state.point, gauge=1.0), design, k)
 
     def _prove(self, run: NewtonRun, unit: float, found: Separation | None) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""

@@ -15,6 +15,7 @@ from mercer import LogisticRegression, Status
 from mercer.linear import _logistic
 from mercer.linear import _logistic_newton as newton
 from mercer.linear._logistic import BinaryLikelihood, LogisticDesign, SoftmaxLikelihood
+from mercer.linear._logistic_hessian import first_hessian, hessian
 from mercer.linear._logistic_lbfgs import ScaledObjective
 from mercer.optimize import check_gradient, linear_program
 from tests.cases import sparse_table, table
@@ -188,3 +189,30 @@ def test_the_unit_of_weights_does_not_matter(unit, k):
         )
         assert scaled.certificate_.objective == pytest.approx(plain.certificate_.objective * unit)
         assert scaled.certificate_.ok
+
+
+# ---------------------------------------------------------------- the Hessian
+def likelihood_of(k, codes, weight):
+    return BinaryLikelihood(codes, weight) if k == 1 else SoftmaxLikelihood(codes, weight, k)
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_hessian_is_the_derivative_of_the_gradient(k, sparse):
+    """Against differences of the gradient; at 0 it is made of AᵀWA alone."""
+    rng = np.random.default_rng(k)
+    X, weight = rng.normal(size=(80, 3)) * [1.0, 5.0, 0.1], rng.uniform(0.5, 2.0, 80)
+    codes = rng.integers(max(k, 2), size=80)
+    design = LogisticDesign.of(sp.csr_array(X) if sparse else X, weight, 0.3, True)
+    run = newton.NewtonRun(design, likelihood_of(k, codes, weight))
+    for theta in (np.zeros((4, k)), rng.normal(size=(4, k))):
+        H = hessian(design, run.at(theta).point)
+        differences = np.empty_like(H)
+        for i in range(4 * k):
+            step = np.zeros((k, 4))
+            step.flat[i] = 1e-5
+            ends = (run.gradient(run.at(theta + sign * step.T)) for sign in (1.0, -1.0))
+            differences[:, i] = np.subtract(*ends).T.ravel() / 2e-5
+        np.testing.assert_allclose(H, differences, atol=1e-7)
+        if not theta.any() and not sparse:
+            np.testing.assert_allclose(first_hessian(design, k), H, atol=1e-12)
