@@ -36,6 +36,8 @@ class NeighbourEstimator(KernelEstimator):
     }
 
     stores_rows = True
+    needs_neighbors = True
+    """Whether there must be as many training points as neighbours that are asked for."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -101,11 +103,13 @@ class NeighbourEstimator(KernelEstimator):
         sample, y, _ = self._fit_rows(X, y, **checks)
         if self._given_distances:
             self._check_distances(sample.data, square=True)
-        self._check_count(self.n_neighbors, len(sample))
+        if self.needs_neighbors:
+            self._check_count(self.n_neighbors, len(sample))
         self.X_fit_ = sample.data
         some = np.unique(np.linspace(0, len(sample) - 1, CHECKED).astype(np.intp))
         with at_most_threads(self.n_jobs):
-            self._accept(self._search(sample).prove(some, self.n_neighbors))
+            count = min(self.n_neighbors, len(sample))
+            self._accept(self._search(sample).prove(some, count))
         return y
 
     def _check_distances(self, D: Any, square: bool = False) -> None:
@@ -327,7 +331,7 @@ class NeighbourVote(NeighbourEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **NeighbourEstimator._parameter_constraints,
-        "weights": [StrOptions({"uniform", "distance"}), callable],
+        "weights": [StrOptions({"uniform", "distance"}), callable, None],
     }
 
     def __init__(
@@ -366,7 +370,7 @@ class NeighbourVote(NeighbourEstimator):
             ranks, index = self._found(search, part, k + alone)
             if alone:
                 ranks, index = _without_self(ranks, index, block.start)
-            if isinstance(self.weights, str) and self.weights == "uniform":
+            if not callable(self.weights) and self.weights != "distance":
                 yield block, index, np.full(index.shape, 1.0 / k)
                 continue
             D = self._distances(search, ranks, part, own=alone)

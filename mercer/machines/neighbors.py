@@ -35,9 +35,9 @@ class KNN(ClassifierMixin, NeighbourVote):
         "chebyshev" are other names of the three. ``Mahalanobis(covariance)`` of
         `mercer.norms` measures in units of the spread. With "precomputed" X is a matrix of
         distances: (n, n) for ``fit``, then (m, n) of new rows to the training points.
-    weights : {"uniform", "distance"} or callable, default="uniform"
-        Whether each vote counts 1 or 1/distance (then a point at distance 0 decides alone), or a
-        function from distances (m, k) to weights ≥ 0 of the same shape.
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        Whether each vote counts 1 (None is the same) or 1/distance (then a point at distance 0
+        decides alone), or a function from distances (m, k) to weights ≥ 0 of the same shape.
     memory : int, str or None, default=None
         Byte budget; None is half of the free memory.
     n_jobs : int or None, default=None
@@ -124,6 +124,9 @@ class NearestNeighbors(NeighbourEstimator):
     >>> model.kneighbors([[0.2]])[1].tolist(), model.radius_neighbors([[4.5]])[1][0].tolist()
     ([[0, 1]], [2])
     """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {"n_neighbors": Integers(least=1)}
+    needs_neighbors = False  # a search may be asked for fewer, or within a radius
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],

@@ -137,3 +137,12 @@ def test_units_do_not_matter(metric, unit):
     scaled, found = NearestNeighbors(4, metric=metric).fit(X * unit).kneighbors(Z * unit)
     np.testing.assert_array_equal(found, index)
     np.testing.assert_allclose(scaled / unit, D, rtol=1e-12)
+
+
+def test_a_search_may_have_fewer_points_than_its_default_of_neighbours():
+    model = NearestNeighbors().fit([[0.0], [1.0], [5.0]])
+    assert model.certificate_.ok
+    assert model.radius_neighbors([[0.2]])[1][0].tolist() == [0, 1]
+    assert model.kneighbors([[4.0]], 1)[1].tolist() == [[2]]
+    with pytest.raises(ValueError, match="n_samples = 3; got 5"):
+        model.kneighbors([[4.0]])

@@ -9,11 +9,16 @@ class _Neighbours:
     """`metric` and `p` are one parameter here; how the search is done is not a choice."""
 
     memory, kernel = None, None
+    named_parts: dict[str, object] = {}
 
     @property
     def metric(self):
         given = vars(self)["metric"]
         return float(self.p) if given == "minkowski" else given
+
+    @metric.setter
+    def metric(self, given):
+        vars(self)["metric"] = given
 
 
 class KNeighborsClassifier(_Neighbours, mercer.KNN):
