@@ -17,7 +17,7 @@ from .test_architecture import LEVELS
 ROOT = Path(mercer.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 STEP = re.compile(r"^\| .* \| `([\w/]+\.py)` \| `([\w.]+)` \|$", re.M)
-FOLDER = re.compile(r"^\| (−?\d) \| `(\w+)` \| .+ \|$", re.M)
+FOLDER = re.compile(r"^\| (−?\d(?:\.\d)?) \| `(\w+)` \| .+ \|$", re.M)
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 y = np.where(X[:, 0] > 0, "a", "b")
@@ -61,7 +61,7 @@ def test_a_fit_goes_the_way_that_the_page_tells(told, work):
 
 
 def test_the_page_lists_every_folder_with_its_level():
-    told = {name: int(level.replace("−", "-")) for level, name in FOLDER.findall(PAGE)}
+    told = {name: float(level.replace("−", "-")) for level, name in FOLDER.findall(PAGE)}
     units = {name: level for name, level in LEVELS.items() if not name.startswith("__")}
     assert told == units
 

@@ -34,10 +34,9 @@ from mercer.cli.unlabelled import (
     CHOICES,
     LEFT_OUT,
     TAKEN,
-    GraphLearner,
-    Help,
     apart_from,
     check_wish,
+    with_others,
     without_others,
     without_target,
 )
@@ -111,7 +110,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     alone = limits if parts.others is None else Limits.of(time_limit=_half(limits))
     learner = Learner(learn, limits=alone, goal=goal, open_kernel=options.kernel == "auto", **known)
     learned = learner.learn(options.model)
-    learned, helped = _with_others(learned, parts, options, {**known, "limits": limits})
+    learned, helped = with_others(learned, parts, options.model, {**known, "limits": limits})
     study, ended = _examined(learned, parts, screen, limits, options)
     about = _about(options, learn, test, learned, study, screen) | _judged(learned)
     about["unlabelled"] = None if helped is None else helped.about()
@@ -128,26 +127,6 @@ def fit(options: FitOptions, screen: Screen) -> int:
 def _half(limits: Limits) -> float | None:
     left = limits.seconds_left()
     return None if left is None else left / 2.0
-
-
-def _with_others(
-    learned: Learned, parts: Parts, options: FitOptions, known: dict[str, Any]
-) -> tuple[Learned, Help | None]:
-    """Return the model that has learned from rows without a target too, and whether they helped."""
-    if parts.others is None:
-        return learned, None
-    screen, others = known["screen"], parts.others
-    if learned.interrupted:
-        screen.note("interrupted: rows without a target were not used")
-        return learned, None
-    try:
-        found = GraphLearner(learned, parts.learn, others, **known).learn_with(options.model)
-        helped = Help.of(found, learned, parts, len(others), options.seed)
-    except KeyboardInterrupt:
-        screen.note("interrupted: rows without a target were not used")
-        return replace(learned, interrupted=True), None
-    screen.say("unlabelled", helped.sentence)
-    return replace(found, words=(f"{helped.sentence}.", *found.words)), helped
 
 
 def read_rows(options: FitOptions, screen: Screen) -> Parts:

@@ -301,3 +301,26 @@ class Help:
             "difference": {"value": value, "low": low, "high": high},
             "verdict": self.verdict,
         }
+
+
+def with_others(
+    learned: Learned, parts: Parts, model: str, known: dict[str, Any]
+) -> tuple[Learned, Help | None]:
+    """Return the model that has learned from rows without a target too, and whether they helped.
+
+    ``known`` are the other arguments of `GraphLearner`.
+    """
+    if parts.others is None:
+        return learned, None
+    screen, others = known["screen"], parts.others
+    if learned.interrupted:
+        screen.note("interrupted: rows without a target were not used")
+        return learned, None
+    try:
+        found = GraphLearner(learned, parts.learn, others, **known).learn_with(model)
+        helped = Help.of(found, learned, parts, len(others), known["seed"])
+    except KeyboardInterrupt:
+        screen.note("interrupted: rows without a target were not used")
+        return replace(learned, interrupted=True), None
+    screen.say("unlabelled", helped.sentence)
+    return replace(found, words=(f"{helped.sentence}.", *found.words)), helped
