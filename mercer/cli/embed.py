@@ -51,16 +51,16 @@ class EmbedOptions:
     seed: int
 
 
-NEIGHBORS = 10
+NEIGHBOURS = 10
 
 METHODS: dict[str, Callable[[EmbedOptions, int], Any]] = {
     "pca": lambda options, n: PCA(2),
     "kernel-pca": lambda options, n: KernelPCA(2, kernel=kernel_from_text(options.kernel)),
     "lda": lambda options, n: LDA(),
     "mds": lambda options, n: MDS(2),
-    "isomap": lambda options, n: Isomap(n_neighbors=min(NEIGHBORS, n - 1), n_components=2),
-    "lle": lambda options, n: LLE(n_neighbors=min(NEIGHBORS, n - 1), n_components=2),
-    "spectral": lambda options, n: SpectralEmbedding(2, n_neighbors=min(NEIGHBORS, n - 1)),
+    "isomap": lambda options, n: Isomap(n_neighbors=min(NEIGHBOURS, n - 1), n_components=2),
+    "lle": lambda options, n: LLE(n_neighbors=min(NEIGHBOURS, n - 1), n_components=2),
+    "spectral": lambda options, n: SpectralEmbedding(2, n_neighbors=min(NEIGHBOURS, n - 1)),
     "ica": lambda options, n: ICA(2, random_state=options.seed),
     "sparse-pca": lambda options, n: SparsePCA(2),
 }

@@ -6,7 +6,7 @@ from mercer.machines.laplacian_svm import LaplacianSVC
 from mercer.machines.linear_svc import LinearSVC
 from mercer.machines.logistic import KernelLogistic
 from mercer.machines.metric_ridge import MetricRidge, MetricRidgeClassifier
-from mercer.machines.neighbors import KNN, KNNRegressor, NearestNeighbors
+from mercer.machines.neighbours import KNN, KNNRegressor, NearestNeighbors
 from mercer.machines.nu import NuSVC, NuSVR
 from mercer.machines.perceptron import Perceptron
 from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier

@@ -133,7 +133,7 @@ class WithGraph:
             return check_graph(self.graph, n)
         if self.lam_graph == 0 or n < 2:
             return sp.csr_array((n, n))
-        k = neighbors_of(self.n_neighbors, n)
+        k = neighbours_of(self.n_neighbors, n)
         lists = NearLists.exact(self.kernel_, sample, k, parse_memory(self.memory))
         return lists.weights()[0]
 
@@ -174,6 +174,6 @@ class WithGraph:
             yield whole.under(self._penalty(part)).deformed(labelled, goal=SHARED, limits=limits)
 
 
-def neighbors_of(n_neighbors: int, n: int) -> int:
+def neighbours_of(n_neighbors: int, n: int) -> int:
     """Return how many neighbours each of n rows has: all others, if there are not so many."""
     return max(1, min(n_neighbors, n - 1))

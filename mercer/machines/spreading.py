@@ -19,7 +19,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Sparse, one_more
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
-from mercer.machines._unlabelled import AMONG_LABELLED, neighbors_of, split_labels
+from mercer.machines._unlabelled import AMONG_LABELLED, neighbours_of, split_labels
 from mercer.result import Solution
 from mercer.solvers.graphs import NearLists, check_graph, heat
 from mercer.solvers.nearest import FeatureSearch
@@ -174,7 +174,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
 
     def _weights(self, sample: Sample) -> tuple[sp.csr_array, float | None]:
         """Return the graph, and the share of neighbours found; keep what weighs new rows."""
-        self.n_neighbors_ = neighbors_of(self.n_neighbors, len(sample))
+        self.n_neighbors_ = neighbours_of(self.n_neighbors, len(sample))
         if self.graph is not None:
             self.unit_ = 1.0
             return check_graph(self.graph, len(sample)), None

@@ -84,8 +84,8 @@ def around(trials: Trials, best: int) -> list[dict[str, Any]]:
     """Return the best candidate and its neighbours along each scale."""
     point = dict(trials.params[best])
     steps = {k: STEPS.get(last_part(k), USUAL_STEP) for k, v in point.items() if _is_scale(k, v)}
-    neighbors = [point | {k: point[k] * f} for k, step in steps.items() for f in (1 / step, step)]
-    return [point, *neighbors]
+    neighbours = [point | {k: point[k] * f} for k, step in steps.items() for f in (1 / step, step)]
+    return [point, *neighbours]
 
 
 def _is_scale(name: str, value: Any) -> bool:

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from mercer._array import n_threads, ranges, run_tiles
 from mercer._scratch import scratch
-from mercer.solvers import _neighbor_loops as loops
+from mercer.solvers import _neighbour_loops as loops
 
 BLOCK = 256, 1024  # rows and points of a block of bounds: 1 MB of float32
 SERIAL = 2**25  # less work (pairs × columns) is not worth a second thread

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
-from mercer.solvers import _neighbor_loops as loops
+from mercer.solvers import _neighbour_loops as loops
 
 LEAF = 256  # rows of a leaf, at most
 LEAF_OF_LISTS = 4  # times the length of a list, at least: half a leaf must fill it
@@ -94,7 +94,7 @@ def _ask(X: np.ndarray, best: np.ndarray, index: np.ndarray) -> None:
         def ask(
             rows: slice, worker: int, known: np.ndarray = known, found: np.ndarray = found
         ) -> None:
-            found[worker] += loops.ask_neighbors(X, rows.start, rows.stop, known, best, index)
+            found[worker] += loops.ask_neighbours(X, rows.start, rows.stop, known, best, index)
 
         run_tiles(ask, ranges(len(X), ROWS_AT_ONCE), n_threads())
         if found.sum() <= SETTLED * index.size:

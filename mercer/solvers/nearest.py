@@ -32,7 +32,7 @@ from mercer.kernels.sample import Sample, csr_parts
 from mercer.kernels.tiles import Tile, count_workers, each_tile
 from mercer.norms import L1, Norm
 from mercer.result import Certificate, Solution, Status
-from mercer.solvers import _neighbor_loops as loops
+from mercer.solvers import _neighbour_loops as loops
 from mercer.solvers.euclidean import find_nearest, tree_is_faster
 from mercer.solvers.forest import find_most
 

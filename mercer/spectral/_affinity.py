@@ -33,9 +33,9 @@ from mercer.solvers import symmetric_eigenpairs
 from mercer.spectral._graph import (
     EdgePoints,
     TablePoints,
-    check_neighbors,
+    check_neighbours,
     nearest_others,
-    neighbor_matrix,
+    neighbour_matrix,
 )
 from mercer.spectral._laplacian import LaplacianPairs, laplacian_eigenpairs
 
@@ -60,7 +60,7 @@ class KernelOfGraph(Maybe):
             lengths[GRAPH] = lengths[COLUMNS]
 
 
-class NeighborsOfGraph(Integers):
+class NeighboursOfGraph(Integers):
     """How many neighbours a point has, where there is a graph of them: at most all points."""
 
     def check(self, value: Any, lengths: Lengths) -> None:
@@ -76,7 +76,7 @@ class AffinityEstimator(ProvedEstimator):
         "n_features_in_": Maybe(SizeOf(COLUMNS)),
         "kernel_": KernelOfGraph(),
         "X_fit_": FittedRows("rows"),
-        "n_neighbors": NeighborsOfGraph(least=1, below=one_more("rows")),
+        "n_neighbors": NeighboursOfGraph(least=1, below=one_more("rows")),
     }
 
     stores_rows = True
@@ -122,9 +122,9 @@ class AffinityEstimator(ProvedEstimator):
         if self.affinity == "precomputed_nearest_neighbors":
             _check_distances(self.X_fit_)
         n, k = self.X_fit_.shape[0], self.n_neighbors - 1
-        check_neighbors(k, n)
+        check_neighbours(k, n)
         _, index = nearest_others(self._points(), k)
-        W = neighbor_matrix(index, 0.5, n)
+        W = neighbour_matrix(index, 0.5, n)
         return (W + W.T).tocsr()
 
     def _fit_kernel(self, X: Any) -> Any:

@@ -57,13 +57,13 @@ def _paths(graph: NeighbourGraph, index: np.ndarray, distance: np.ndarray) -> np
     sources = np.repeat(np.arange(m), index.shape[1])
     D[index.ravel(), sources] = distance.ravel()
     dirty = np.zeros(graph.n, np.bool_)
-    dirty[_neighbors(graph, np.unique(index))] = True
+    dirty[_neighbours(graph, np.unique(index))] = True
     while not relax(*graph, order[:count], D, dirty):  # what no path leads to has no place
         pass  # each sweep comes back to Python, so that Ctrl-C is heard
     return D.T
 
 
-def _neighbors(graph: NeighbourGraph, vertices: np.ndarray) -> np.ndarray:
+def _neighbours(graph: NeighbourGraph, vertices: np.ndarray) -> np.ndarray:
     ends = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in vertices]
     return np.concatenate(ends)
 

@@ -178,7 +178,7 @@ def edges_within(points: Points, rows: Any, radius: float) -> Edges:
     return tails, index[tails, places], distance[tails, places]
 
 
-def check_neighbors(n_neighbors: int, n: int) -> None:
+def check_neighbours(n_neighbors: int, n: int) -> None:
     """Raise if a point cannot have so many neighbours."""
     if n_neighbors >= n:
         raise ValueError(
@@ -188,7 +188,7 @@ def check_neighbors(n_neighbors: int, n: int) -> None:
 
 
 # ------------------------------------------------------------------------ graphs
-def neighbor_matrix(index: np.ndarray, weights: Any, n: int) -> sp.csr_array:
+def neighbour_matrix(index: np.ndarray, weights: Any, n: int) -> sp.csr_array:
     """Return a sparse matrix of n columns; row i has its weights (k, or one) at ``index[i]``."""
     m, k = index.shape
     values = np.broadcast_to(weights, index.shape).ravel()
@@ -223,7 +223,7 @@ class NeighbourGraph(NamedTuple):
         return connected_components(pattern, directed=False)[1]
 
 
-def neighbor_graph(points: Points, k: int) -> tuple[NeighbourGraph, int]:
+def neighbour_graph(points: Points, k: int) -> tuple[NeighbourGraph, int]:
     """Return the graph of the k nearest, connected, and how many components it had before."""
     distance, index = nearest_others(points, k)
     tails = np.repeat(np.arange(len(points)), k)
@@ -231,7 +231,7 @@ def neighbor_graph(points: Points, k: int) -> tuple[NeighbourGraph, int]:
 
 
 def radius_graph(points: Points, radius: float) -> tuple[NeighbourGraph, int]:
-    """Return the graph of all pairs within a radius, connected, as `neighbor_graph` does."""
+    """Return the graph of all pairs within a radius, connected, as `neighbour_graph` does."""
     edges = edges_within(points, points.own(), radius)
     apart = edges[0] != edges[1]
     tails, heads, lengths = (part[apart] for part in edges)

@@ -142,24 +142,24 @@ def _by_distances(points: FeaturePoints) -> np.ndarray:
     differences the linear least squares problem 2A (x − mean) = a − d² − mean(a − d²) with
     aⱼ = ‖Aⱼ‖².
     """
-    neighbors = points.nearest(min(NEIGHBOURS, len(points.training_scores)))
-    squares, norms = _squared_distances(points, neighbors), points.squared_norms()
+    neighbours = points.nearest(min(NEIGHBOURS, len(points.training_scores)))
+    squares, norms = _squared_distances(points, neighbours), points.squared_norms()
     # the point lies inside the sphere of features: what is compared is its direction
     cosines = (norms[:, None] + 1.0 - squares) / (2.0 * np.sqrt(norms)[:, None])
     d2 = -np.log(np.clip(cosines, 1e-12, 1.0)) / float(points.kernel.get_params()["gamma"])
     return np.array(
-        [_place(_dense_rows(points.X, near), d) for near, d in zip(neighbors, d2, strict=True)]
+        [_place(_dense_rows(points.X, near), d) for near, d in zip(neighbours, d2, strict=True)]
     )
 
 
-def _squared_distances(points: FeaturePoints, neighbors: np.ndarray) -> np.ndarray:
+def _squared_distances(points: FeaturePoints, neighbours: np.ndarray) -> np.ndarray:
     """Return ‖Σ cᵢφ(xᵢ) − φ(xⱼ)‖² for the neighbours j, from rows of the kernel at these."""
-    out = np.empty(neighbors.shape)
+    out = np.empty(neighbours.shape)
     norms = points.squared_norms()
     for p in points.blocks():
-        used, place = np.unique(neighbors[p], return_inverse=True)
+        used, place = np.unique(neighbours[p], return_inverse=True)
         inner = points.coefficients(p) @ np.asarray(points.kernel(points.X, points.X[used]))
-        mine = np.take_along_axis(inner, place.reshape(neighbors[p].shape), axis=1)
+        mine = np.take_along_axis(inner, place.reshape(neighbours[p].shape), axis=1)
         out[p] = norms[p][:, None] + 1.0 - 2.0 * mine
     return np.maximum(out, 0.0)
 

@@ -23,9 +23,9 @@ from mercer.spectral._graph import (
     NormPoints,
     Points,
     TablePoints,
-    check_neighbors,
+    check_neighbours,
     edges_within,
-    neighbor_graph,
+    neighbour_graph,
     radius_graph,
 )
 from mercer.spectral._scaling import (
@@ -143,7 +143,7 @@ class Isomap(ScaledEmbedding):
         self._validate_params()
         X = self._fit_table(X, ensure_min_samples=2)
         if self.radius is None and not self._is_graph(X):
-            check_neighbors(self._count, X.shape[0])
+            check_neighbours(self._count, X.shape[0])
         if self._given:
             (check_edges if sp.issparse(X) else check_distances)(X)
         self.X_fit_ = X
@@ -159,7 +159,7 @@ class Isomap(ScaledEmbedding):
         elif self.radius is not None:
             graph, self.n_graph_components_ = radius_graph(self._points(), float(self.radius))
         else:
-            graph, self.n_graph_components_ = neighbor_graph(self._points(), self._count)
+            graph, self.n_graph_components_ = neighbour_graph(self._points(), self._count)
         self.graph_indptr_, self.graph_indices_, self.graph_weights_ = graph
         return graph
 
@@ -205,7 +205,7 @@ class Isomap(ScaledEmbedding):
             check_not_negative(X)
         points = self._points()
         if self.radius is None:
-            check_neighbors(self._count, len(points) + 1)  # of a file, it may be any number
+            check_neighbours(self._count, len(points) + 1)  # of a file, it may be any number
             return points.nearest(X, self._count)
         edges, (distance, index) = edges_within(points, X, float(self.radius)), points.nearest(X, 1)
         first = (np.arange(X.shape[0]), index[:, 0], distance[:, 0])

@@ -16,7 +16,7 @@ from mercer._state import Attribute, Floats, Integers, one_more
 from mercer.solvers import smallest_eigenpairs
 from mercer.spectral._alignment import alignment
 from mercer.spectral._base import COUNT, POSITIVE, Embedding
-from mercer.spectral._graph import TablePoints, check_neighbors, nearest_others, neighbor_matrix
+from mercer.spectral._graph import TablePoints, check_neighbours, nearest_others, neighbour_matrix
 from mercer.spectral._scaling import of_graph, without_direction
 
 BLOCK_VALUES = 2**18  # differences of rows that are held together
@@ -110,7 +110,7 @@ class LLE(Embedding, TableTransformer):
         self._validate_params()
         X = self._fit_table(X, ensure_min_samples=2)
         n = X.shape[0]
-        check_neighbors(self.n_neighbors, n)
+        check_neighbours(self.n_neighbors, n)
         if self.n_components >= n:
             raise ValueError(
                 f"n_components must be smaller than the number of points, n_samples = {n}; got "
@@ -118,7 +118,7 @@ class LLE(Embedding, TableTransformer):
             )
         self.X_fit_ = X
         _, index = nearest_others(TablePoints(X), self.n_neighbors)
-        joined = neighbor_matrix(index, 1.0, n)
+        joined = neighbour_matrix(index, 1.0, n)
         self.n_graph_components_ = int(connected_components(joined, directed=False)[0])
         solution = smallest_eigenpairs(self._costs(X, index), self.n_components + 1)
         self._keep(*without_direction(solution.eigenvalues, solution.value, np.ones(n)))
@@ -132,7 +132,7 @@ class LLE(Embedding, TableTransformer):
         """Return the matrix whose eigenvectors are the coordinates."""
         if self.method != "standard":
             return sp.csc_array(alignment(X, index, self.method, self.n_components))
-        W = neighbor_matrix(index, self._weights(X, index), len(index))
+        W = neighbour_matrix(index, self._weights(X, index), len(index))
         rest = sp.csc_array(sp.eye_array(len(index), format="csr") - W)
         return rest.T @ rest
 

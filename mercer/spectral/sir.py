@@ -21,7 +21,7 @@ from mercer.solvers.eigen import status_of
 from mercer.solvers.nearest import FeatureSearch
 from mercer.spectral._base import COUNT, SHARE, LinearProjection, NeedsTargets, class_means
 from mercer.spectral._covariance import intensity, unit_rows
-from mercer.spectral._graph import neighbor_matrix
+from mercer.spectral._graph import neighbour_matrix
 
 ROUNDING = 1e-10  # eigenvalues below are: they are shares of a variance
 
@@ -292,7 +292,7 @@ class LocalSIR(_InverseRegression):
         """Return the mean of the nearest rows of each row of a slice."""
         sample, k = Sample(np.ascontiguousarray(places)), min(self.n_neighbors, len(rows))
         _, nearest = FeatureSearch(Linear(), sample).find(sample, k)
-        return neighbor_matrix(nearest, 1.0 / k, len(rows)) @ rows
+        return neighbour_matrix(nearest, 1.0 / k, len(rows)) @ rows
 
     def _tested(self, values: np.ndarray, most: int, V: np.ndarray, data: _Sliced) -> np.ndarray:
         tested = self._p_values(values[:most], V, data) if self.n_permutations else ()

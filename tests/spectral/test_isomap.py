@@ -20,7 +20,7 @@ from mercer.spectral._graph import (
     NeighbourGraph,
     TablePoints,
     nearest_others,
-    neighbor_graph,
+    neighbour_graph,
 )
 from tests.cases import table
 from tests.compare import refuses
@@ -76,7 +76,7 @@ def test_geodesics_are_those_of_dijkstra(seed, n, k):
 
 def test_geodesics_of_a_roll_and_of_new_points():
     points = TablePoints(X)
-    graph, _ = neighbor_graph(points, 7)
+    graph, _ = neighbour_graph(points, 7)
     matrix = sp.csr_array((graph.weights, graph.indices, graph.indptr))
     wanted = dijkstra(matrix, directed=False)
     np.testing.assert_allclose(all_geodesics(graph), wanted, rtol=1e-12)

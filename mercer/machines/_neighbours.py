@@ -36,7 +36,7 @@ class NeighbourEstimator(KernelEstimator):
     }
 
     stores_rows = True
-    needs_neighbors = True
+    needs_neighbours = True
     """Whether there must be as many training points as neighbours that are asked for."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -103,7 +103,7 @@ class NeighbourEstimator(KernelEstimator):
         sample, y, _ = self._fit_rows(X, y, **checks)
         if self._given_distances:
             self._check_distances(sample.data, square=True)
-        if self.needs_neighbors:
+        if self.needs_neighbours:
             self._check_count(self.n_neighbors, len(sample))
         self.X_fit_ = sample.data
         some = np.unique(np.linspace(0, len(sample) - 1, CHECKED).astype(np.intp))
@@ -351,7 +351,7 @@ class NeighbourVote(NeighbourEstimator):
         self.memory = memory
         self.n_jobs = n_jobs
 
-    def _neighbors(
+    def _neighbours(
         self, X: Any, values: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks of new rows, the positions of their neighbours and weights that sum to 1.

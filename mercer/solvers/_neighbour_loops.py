@@ -202,7 +202,7 @@ def reversed_lists(index):
 
 
 @compiled()
-def ask_neighbors(X, start, stop, known, best, index):
+def ask_neighbours(X, start, stop, known, best, index):
     """Offer to each of the rows start … stop the neighbours of its neighbours; count the new."""
     found = 0
     for i in range(start, stop):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Labels
-from mercer.machines._neighbors import NeighbourEstimator, NeighbourVote
+from mercer.machines._neighbours import NeighbourEstimator, NeighbourVote
 
 
 class KNN(ClassifierMixin, NeighbourVote):
@@ -79,7 +79,7 @@ class KNN(ClassifierMixin, NeighbourVote):
         own vote.
         """
         check_is_fitted(self)
-        shares = [self._vote(index, weights) for _, index, weights in self._neighbors(X)]
+        shares = [self._vote(index, weights) for _, index, weights in self._neighbours(X)]
         return np.concatenate(shares)
 
     def _vote(self, index: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ class NearestNeighbors(NeighbourEstimator):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {"n_neighbors": Integers(least=1)}
-    needs_neighbors = False  # a search may be asked for fewer, or within a radius
+    needs_neighbours = False  # a search may be asked for fewer, or within a radius
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -197,6 +197,6 @@ class KNNRegressor(MultiOutputMixin, RegressorMixin, NeighbourVote):
         check_is_fitted(self)
         means = [
             np.einsum("mk,mk...->m...", weights, self.y_fit_[index])
-            for _, index, weights in self._neighbors(X)
+            for _, index, weights in self._neighbours(X)
         ]
         return np.concatenate(means)
