@@ -18,7 +18,7 @@ if sys.platform != "win32":
 
 BLAS_BUFFERS = 2**27  # bytes of addresses, of NumPy's library and of SciPy's
 BLAS_SIDE = 256  # of a product that is large enough for buffers
-_held: list[float] = []  # not empty once BLAS has its buffers
+_held: list[float] = []  # not empty once BLAS has its buffers, or will have them
 
 GROUPS = Path("/sys/fs/cgroup")
 PROCESS = Path("/proc/self")
@@ -47,16 +47,19 @@ def require_room_for_blas() -> None:
     """Raise where ``ulimit -v`` has no room for the buffers of BLAS, which ends the process then.
 
     Where there is, BLAS takes them now: what does not fit later is an error that can be caught.
+    Without a limit it takes them when it first needs them, and whoever sets one later has them.
     """
+    if _held:
+        return
     for free in _address_space_free():
-        if not _held and free < BLAS_BUFFERS:
+        if free < BLAS_BUFFERS:
             raise MemoryError(
                 f"ulimit -v leaves {free / 1e6:.0f} MB of addresses, and BLAS needs about "
                 f"{BLAS_BUFFERS / 1e6:.0f} MB for itself before anything is fitted: raise the limit"
             )
-        if not _held:
-            square = np.ones((BLAS_SIDE, BLAS_SIDE))
-            _held.append(float((square @ square)[0, 0] + dgemm(1.0, square, square)[0, 0]))
+        square = np.ones((BLAS_SIDE, BLAS_SIDE))
+        _held.append(float((square @ square)[0, 0] + dgemm(1.0, square, square)[0, 0]))
+    _held.append(0.0)
 
 
 def give_back_freed() -> None:

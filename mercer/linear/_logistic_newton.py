@@ -82,9 +82,9 @@ class NewtonRun:
         self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
-        few = k == 1 or m * k <= DIRECT_COORDINATES
-        self.direct = few and factor_cost(n, m * k) <= direct
-        self.small = self.direct and n * m * k <= SMALL_ENTRIES
+        cheap = factor_cost(n, m * k) <= direct
+        self.small = cheap and n * m * k <= SMALL_ENTRIES
+        self.direct = self.small or (cheap and (k == 1 or m * k <= DIRECT_COORDINATES))
         self.solver: _Direct | _Conjugate | None = None
 
     def _state(self, theta: np.ndarray, G: np.ndarray) -> State:

@@ -173,6 +173,7 @@ _SETTLED = (
 
 SENTENCES: dict[str, Words] = {
     "relative duality gap": _gap,
+    "relative gap": _gap,
     "relative gap, pair violation": _gap,
     "relative gap, infeasibility": _gap,
     "relative gradient": _gradient,

@@ -39,7 +39,6 @@ COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
 RESTARTS = 3  # from the recomputed residual
 PATIENCE = 30  # products without a smaller residual: rounding stops it
-ROUGH_GOAL = 1e-6  # from which on steps may be in float32
 NEGLIGIBLE = 1e-13  # of the largest eigenvalue of ZᵀNR: such directions are rounding
 
 Product = Callable[[np.ndarray], np.ndarray]
@@ -77,14 +76,6 @@ class Landmarks(NamedTuple):
         return beta
 
 
-class RoughSteps(NamedTuple):
-    """What steps between two residuals multiply with, in float32; the residuals are in float64."""
-
-    K: np.ndarray
-    F: np.ndarray
-    NF: np.ndarray
-
-
 class Deformation:
     """The equation (I + K N) f = K r, ready to be solved for many r.
 
@@ -100,7 +91,6 @@ class Deformation:
 
     def __init__(self, product: Product, F: np.ndarray, N: GraphPenalty):
         self.product, self.N, self._F = product, N, F
-        self._steps: RoughSteps | None = None
         self._NF = N @ F
         core = F.T @ self._NF
         core = (core + core.T) / 2.0
@@ -108,18 +98,8 @@ class Deformation:
         self._core = cho_factor(core, overwrite_a=True, check_finite=False)
         self.products = 0
 
-    def with_rough_steps(self, K: np.ndarray) -> Deformation:
-        """Return the same equation with steps in float32, K likewise."""
-        other = copy(self)
-        other._steps = RoughSteps(K, self._F.astype(np.float32), self._NF.astype(np.float32))
-        return other
-
-    def _near_inverse(self, R: np.ndarray, rough: bool = False) -> np.ndarray:
+    def _near_inverse(self, R: np.ndarray) -> np.ndarray:
         """Return (I + FFᵀN)⁻¹ R."""
-        if rough and self._steps is not None:
-            _, F, NF = self._steps
-            inner = cho_solve(self._core, NF.T @ R.astype(np.float32), check_finite=False)
-            return R - F @ inner.astype(np.float32)
         return R - self._F @ cho_solve(self._core, self._NF.T @ R, check_finite=False)
 
     def solve(
@@ -152,10 +132,8 @@ class Deformation:
             rest, before = right - g - self._apply(self.N @ g), part
         return g, rest
 
-    def _apply(self, NV: np.ndarray, rough: bool = False) -> np.ndarray:
+    def _apply(self, NV: np.ndarray) -> np.ndarray:
         self.products += 1
-        if rough and self._steps is not None:
-            return (self._steps.K @ NV.astype(np.float32)).astype(np.float64)
         return self.product(NV)
 
     def _sizes(self, R: np.ndarray) -> np.ndarray:
@@ -177,7 +155,7 @@ class Deformation:
         D, ND = Z, NZ
         least, since = np.inf, 0
         while len(C) and since < PATIENCE and self.products < most and not limits.stopped():
-            W = D + self._apply(ND, rough=True)
+            W = D + self._apply(ND)
             inverse = np.linalg.pinv(ND.T @ W, hermitian=True)
             X = X + D @ (inverse @ C)
             Z, NZ, R, S = self._orthonormal(R - W @ inverse)
@@ -193,7 +171,7 @@ class Deformation:
 
     def _orthonormal(self, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return Z, NZ and R with ZᵀNR = I, Z the preconditioned R, and S: R before is R S."""
-        Z = self._near_inverse(R, rough=True)
+        Z = self._near_inverse(R)
         NZ = self.N @ Z
         G = NZ.T @ R
         values, V = eigh((G + G.T) / 2.0, check_finite=False)
@@ -253,21 +231,6 @@ class Manifold:
         """The equation."""
         return Deformation(self.product, self.factor, self.N)
 
-    def _system_for(self, goal: float) -> Deformation:
-        """Return the equation, with steps in float32 where these are enough for the goal."""
-        able = self.landmarks is None and self.K.holds_array
-        room = 4 * self.n**2 <= self._memory // 8
-        return self._rough_system if able and room and goal >= ROUGH_GOAL else self.system
-
-    @cached_property
-    def _rough_system(self) -> Deformation:
-        return self.system.with_rough_steps(self._single)
-
-    @cached_property
-    def _single(self) -> np.ndarray:
-        """K in float32."""
-        return self.K.toarray().astype(np.float32)
-
     @cached_property
     def factor(self) -> np.ndarray:
         """F with FFᵀ ≈ K, which costs some rows of K; of landmarks it is all there is."""
@@ -280,8 +243,7 @@ class Manifold:
         """Return the same rows under another penalty, with the same K and its factor."""
         other = copy(self)
         other.N, other.factor, other._responses = N, self.factor, None
-        for made in ("system", "_rough_system"):
-            other.__dict__.pop(made, None)
+        other.__dict__.pop("system", None)
         return other
 
     def _columns(self, points: np.ndarray) -> np.ndarray:
@@ -301,7 +263,7 @@ class Manifold:
         for part in ranges(len(points), COLUMNS):
             right = self._columns(points[part])
             if self.N.lam > 0 and not limits.stopped():
-                right = np.add(*self._system_for(goal).solve(right, goal=goal, limits=limits))
+                right = np.add(*self.system.solve(right, goal=goal, limits=limits))
                 if self._responses is not None:
                     self._responses[:, part] = right
             out[:, part] = right[points]
@@ -323,8 +285,7 @@ class Manifold:
             return forces, np.zeros_like(forces)
         known = points is not None and self._responses is not None
         start = self._responses @ forces[points] if known else None
-        system = self._system_for(goal)
-        g, _ = system.solve(self.product(forces), goal=goal, limits=limits, start=start)
+        g, _ = self.system.solve(self.product(forces), goal=goal, limits=limits, start=start)
         return forces - self.N @ g, g
 
     def rounding_of_norm2(self, alpha: np.ndarray) -> np.ndarray:

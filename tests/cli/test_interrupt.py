@@ -150,7 +150,7 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mixed, seconds):
         best_index_=0,
         rows_=np.arange(50),
     )
-    best = learning.Search("svm", RECIPES["classify"]["svm"], tried, None)
+    best = learning.AttemptSearch("svm", RECIPES["classify"]["svm"], tried, None)
     plan = Plan(Staged(), fit_rows=150, landmarks=None)
     expected = min(150, int(50 * max(seconds, 1.0) ** (1 / learning.GROWTH["square"])))
     assert abs(learner._affordable(best, plan, None) - expected) <= 1

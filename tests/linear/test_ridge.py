@@ -178,7 +178,7 @@ def test_copies_and_files_hold_no_rows_and_cost_no_decomposition(monkeypatch, du
     model, asked = Ridge(0.7).fit(X, y, weight), Ridge(0.7).fit(X, y, weight)
     wanted = asked.loo_error_
     with monkeypatch.context() as patch:
-        patch.setattr(ridge, "Spectrum", None)
+        patch.setattr(ridge, "RowSpectrum", None)
         other = duplicate(model)
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
     assert len(pickle.dumps(model)) < X.nbytes

@@ -133,7 +133,7 @@ class KernelRidge(_KernelByName, mercer.KernelRidge):
 
 
 class KernelPCA(_KernelByName, mercer.KernelPCA):
-    preimage, memory = "auto", None
+    preimage, memory, landmarks, checkpoint = "auto", None, None, None
     tol = property(lambda self: 1e-6)
     random_state = property(lambda self: 0)
 
@@ -154,6 +154,7 @@ class KernelPCA(_KernelByName, mercer.KernelPCA):
 
 class GaussianNB(mercer.GaussianBayes):
     order, tied, loss, shrinkage, ddof, reject, reject_label = 0, False, None, 0.0, 0, None, None
+    covariance = None
 
     def __init__(self, *, priors=None, var_smoothing=1e-9):
         self.priors = priors
