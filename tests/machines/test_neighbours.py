@@ -232,7 +232,7 @@ def test_one_point_is_everybodys_neighbor():
 
 def test_blocks_of_new_rows_change_nothing():
     model = KNN(weights="distance").fit(X, LABELS)
-    [(_, index, weights)], blocks = model._neighbors(NEW), list(model._neighbors(NEW, values=10))
+    [(_, index, weights)], blocks = model._neighbours(NEW), list(model._neighbours(NEW, values=10))
     assert len(blocks) > 10
     np.testing.assert_array_equal(np.concatenate([block[1] for block in blocks]), index)
     np.testing.assert_array_equal(np.concatenate([block[2] for block in blocks]), weights)
