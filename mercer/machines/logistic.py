@@ -195,7 +195,8 @@ class KernelLogistic(InSpan, ClassifierMixin, RiskEstimator):
         self.shape_fit_ = (max(task.problem.n, n), self.n_features_in_)
         self.support_vectors_ = task.points.data
         self.dual_coef_ = solution.value[:, 0] if single else solution.value
-        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        b = solution.intercept  # the same for all classes changes no probability
+        self.intercept_ = float(b[0]) if single else b - b.mean()
         self.n_iter_ = max(1, int(solution.stats["steps"]))
         self._accept(solution)
 

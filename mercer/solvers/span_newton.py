@@ -272,8 +272,6 @@ class _SmoothPart:
                 if not self.run.steps < MOST_STEPS:
                     break
             at, sums, promise = self._stepped(at, sums, self.lam, FINE)
-        if self.run.free and len(at.b) > 1:
-            at = at._replace(b=at.b - at.b.mean())
         return at, {"primal": primal, "dual": primal - gap, "gap": gap, "newton_decrement": promise}
 
     def _stopped(self) -> bool:
