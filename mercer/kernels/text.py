@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import CountVectorizer
 
 from mercer._array import count_rows
 from mercer._sklearn import StrOptions
 from mercer.kernels.base import PSD
 from mercer.kernels.counting import Counted, CountingKernel, places, with_values
 from mercer.kernels.sample import Pair, Sample, squared_norms
+from mercer.kernels.terms import term_counter
 from mercer.kernels.vector import Linear, VectorKernel
 
 
@@ -149,14 +147,9 @@ class Words(CountingKernel):
 
     def _counted(self, X: Sample) -> Counted:
         """Return the counts of all words, of the whole sample that X is from."""
-        splitting = ("words", tuple(self.ngram), self.analyzer, self.lowercase)
-        return X.derive("texts", texts).summary(splitting, self._count)
-
-    def _count(self, rows: list[str]) -> Counted:
-        analyze = CountVectorizer(
-            analyzer=self.analyzer, ngram_range=tuple(self.ngram), lowercase=self.lowercase
-        ).build_analyzer()
-        return count_terms(map(analyze, rows))
+        splitting = tuple(map(int, self.ngram)), self.analyzer, bool(self.lowercase)
+        count = term_counter(*splitting).count
+        return X.derive("texts", texts).summary(("words", *splitting), count)
 
     def _features(self, X: Sample) -> Sample:
         """Return the weighted counts by a bound kernel, a row for each text."""
@@ -199,20 +192,3 @@ def texts(data: Any) -> list[str]:
                 f'of type {type(data[i]).__name__} (write "" for a text that is missing)'
             )
     return list(data)
-
-
-def count_terms(rows: Iterable[Iterable[str]]) -> Counted:
-    """Return how often each text has each word, from the words of each text."""
-    numbers: dict[str, int] = {}
-    found, ends = array("q"), [0]
-    for words in rows:
-        found.extend(numbers.setdefault(word, len(numbers)) for word in words)
-        ends.append(len(found))
-    keys = np.empty(len(numbers), dtype=object)
-    keys[:] = sorted(numbers)
-    rank = np.empty(len(keys), dtype=np.int64)
-    rank[[numbers[key] for key in keys]] = np.arange(len(keys))
-    columns = rank[np.array(found, dtype=np.int64)]
-    row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    pairs = (np.ones(len(columns)), (row, columns))
-    return Counted(keys, sp.csr_array(sp.coo_array(pairs, shape=(len(ends) - 1, len(keys)))))
