@@ -17,7 +17,7 @@ from mercer.kernels._alignment_loops import CHUNK, UNIT, align_chunks
 from mercer.kernels._series_loops import LANES, align
 
 MOST, BITS = 30.0, 900.0  # of chunks_suffice
-WORK = 2**24  # cells × lanes of a compiled call, far below a fifth of a second
+WORK = 2**24  # far below a fifth of a second
 ACCEPTED = (
     "series are a list of arrays of shape (length,) or (length, channels), or an array of shape "
     "(n, length) or (n, length, channels), shorter ones padded with NaN at their end"
@@ -193,14 +193,18 @@ def fill_pairs(
     gamma: float,
     band: int,
     mirror: bool,
+    work: int = WORK,
 ) -> None:
-    """Write a loop's answers for all pairs of series; with ``mirror`` X is Y, half is computed."""
+    """Write a loop's answers for all pairs of series; with ``mirror`` X is Y, half is computed.
+
+    A compiled call has about ``work`` cells × lanes.
+    """
     for stack in stacks(Y, together=band < 0):
         for i, x in enumerate(X):
             first = int((stack.places < i).sum()) // LANES if mirror else 0
             if first == len(stack.values):
                 continue
-            found = _against(loop, x, stack, first, gamma, band).ravel()
+            found = _against(loop, x, stack, first, gamma, band, work).ravel()
             places = stack.places[first * LANES :]
             out[i, places] = found
             if mirror:
@@ -208,15 +212,21 @@ def fill_pairs(
 
 
 def _against(
-    loop: Callable[..., None], x: np.ndarray, stack: Stack, first: int, gamma: float, band: int
+    loop: Callable[..., None],
+    x: np.ndarray,
+    stack: Stack,
+    first: int,
+    gamma: float,
+    band: int,
+    work: int,
 ) -> np.ndarray:
     """Return the answers for one series and the blocks of a stack from the first one on."""
     loop, x, values, told = _route(loop, x, stack, gamma, band)
     n_blocks, m, channels, _ = values.shape
     found, state = np.empty((n_blocks, LANES)), on_whole_lines((7, m + 1, LANES))
     row = m * LANES * (channels + 3)
-    blocks = max(1, WORK // (row * len(x)))
-    rows = len(x) if blocks > 1 else max(1, WORK // row)
+    blocks = max(1, work // (row * len(x)))
+    rows = len(x) if blocks > 1 else max(1, work // row)
     for b in range(first, n_blocks, blocks):
         for i in range(0, len(x), rows):
             until = min(b + blocks, n_blocks), min(i + rows, len(x))

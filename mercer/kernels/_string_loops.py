@@ -21,13 +21,34 @@ def _weighted_degree(x, y, sums):
     return total
 
 
+@compiled_part()
+def _shifted_degree(x, y, sums, shares):
+    """Return that sum for pieces in the same place, and for those a few letters to either side."""
+    total = shares[0] * _weighted_degree(x, y, sums)
+    for s in range(1, len(shares)):
+        there = _weighted_degree(x[s:], y, sums)
+        total += shares[s] * (there + _weighted_degree(x, y[s:], sums))
+    return total
+
+
 @compiled()
-def weighted_degree(xc, x0, x1, yc, y0, y1, sums, out):
-    """Write the weighted degree kernel; sums[r] is what pieces of length 1 to r weigh."""
+def weighted_degree(xc, x0, x1, yc, y0, y1, sums, shares, out):
+    """Write the weighted degree kernel; sums[r] is what pieces of length 1 to r weigh.
+
+    shares[s] is the part of it that counts for a piece which stands s letters further on.
+    """
     for i in range(out.shape[0]):
         x = xc[x0[i] : x1[i]]
         for j in range(out.shape[1]):
-            out[i, j] = _weighted_degree(x, yc[y0[j] : y1[j]], sums)
+            out[i, j] = _shifted_degree(x, yc[y0[j] : y1[j]], sums, shares)
+
+
+@compiled()
+def weighted_degree_diagonal(xc, x0, x1, sums, shares, out):
+    """Write the values of the weighted degree kernel of each string and itself."""
+    for i in range(len(out)):
+        x = xc[x0[i] : x1[i]]
+        out[i] = _shifted_degree(x, x, sums, shares)
 
 
 @compiled_part()

@@ -28,22 +28,18 @@ def texts_of(table: Columns, name: Name) -> list[Text]:
 
 def _text(cell: Any, name: Name) -> Text:
     """Return a cell as text; whole numbers look alike in every type."""
-    if cell is None or cell != cell:
-        return None
-    if isinstance(cell, (bool, np.bool_)) or not isinstance(cell, Real):
-        return _other_text(cell, name)
-    number = float(cell)
-    exact = int(cell) if isinstance(cell, Integral) else number  # beyond 2⁵³ only whole numbers are
-    return str(int(exact)) if number.is_integer() else repr(number)
-
-
-def _other_text(cell: Any, name: Name) -> str:
     if isinstance(cell, (list, tuple, dict, set, np.ndarray)):
         raise TypeError(
             f"column {name!r} must hold categories for this kernel, such as texts or numbers; it "
             f"holds a {type(cell).__name__}"
         )
-    return str(cell)
+    if cell is None or cell != cell:
+        return None
+    if isinstance(cell, (bool, np.bool_)) or not isinstance(cell, Real):
+        return str(cell)
+    number = float(cell)
+    exact = int(cell) if isinstance(cell, Integral) else number  # beyond 2⁵³ only whole numbers are
+    return str(int(exact)) if number.is_integer() else repr(number)
 
 
 def code_of(text: Text) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import as_table
+from mercer._words import count
 from mercer.kernels.base import Kernel, Power, Product, Sum
 from mercer.kernels.custom import Precomputed
 from mercer.kernels.frames import (
@@ -179,8 +180,8 @@ class On(Kernel):
             return cells
         if self.fill is None:
             raise ValueError(
-                f"column {name!r} has {int(missing.sum())} missing cells, and "
-                f"{type(self.kernel).__name__} has no rule for these: say what stands for them, "
+                f"column {name!r} has {count(int(missing.sum()), 'missing cell')}, and "
+                f"{type(self.kernel).__name__} has no rule for that: say what stands there, "
                 f"as in .on({name!r}, fill='')"
             )
         cells = cells.copy()
@@ -277,9 +278,10 @@ def _naming(names: Sequence[Name], kernel: Kernel) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        if kernel.domain != "objects":
+        where = listed_columns(names)
+        if kernel.domain != "objects" or str(error).startswith(where):
             raise
-        raise type(error)(f"{listed_columns(names)}: {error}") from error
+        raise type(error)(f"{where}: {error}") from error
 
 
 def _table(data: Any) -> Any:

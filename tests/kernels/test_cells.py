@@ -266,6 +266,8 @@ def test_rows_that_cannot_be_are_said(kernel):
         kernel(sp.eye_array(3))
     with pytest.raises(TypeError, match="it holds a list"):
         kernel(pd.DataFrame({"series": [[1, 2], [3]]}))
+    with pytest.raises(TypeError, match=r"column 'series' must hold .* it holds a ndarray"):
+        kernel(pd.DataFrame({"series": [np.ones(2), np.ones(3)]}))
     with pytest.raises(ValueError, match="same number of columns; got 1 and 2"):
         kernel(cells()[["job"]].to_numpy(), cells()[["job", "size"]].to_numpy())
     with pytest.raises(ValueError, match="the table has no column 'size'"):

@@ -264,7 +264,7 @@ def test_a_missing_object_needs_a_rule():
     X = pd.DataFrame({"t": ["ab", None]})
     kernel = FromFunction(lambda a, b: float(len(a) * len(b)))
     assert kernel.on("t", fill="abc")(X).tolist() == [[4.0, 6.0], [6.0, 9.0]]
-    with pytest.raises(ValueError, match=r"column 't' has 1 missing cells.*fill=''"):
+    with pytest.raises(ValueError, match=r"^column 't' has 1 missing cell, .*fill=''"):
         kernel.on("t")(X)
 
 

@@ -44,11 +44,14 @@ def mismatch(kernel, x, y):
 
 
 def weighted_degree(kernel, x, y):
-    D = kernel.degree
-    return sum(
-        2 * (D - d + 1) / (D * (D + 1)) * sum(map(tuple.__eq__, pieces(x, d), pieces(y, d)))
-        for d in range(1, D + 1)
-    )
+    """Run through all pairs of places that are near enough to each other."""
+    D, total = kernel.degree, 0.0
+    for d in range(1, D + 1):
+        pairs = product(enumerate(pieces(x, d)), enumerate(pieces(y, d)))
+        apart = [abs(i - j) for (i, a), (j, b) in pairs if a == b and abs(i - j) <= kernel.shift]
+        shares = [1.0 if s == 0 else 1 / (2 * (s + 1)) for s in apart]
+        total += 2 * (D - d + 1) / (D * (D + 1)) * sum(shares)
+    return total
 
 
 def subsequence(kernel, x, y):
@@ -70,6 +73,8 @@ KERNELS = [
     WeightedDegree(1),
     WeightedDegree(3),
     WeightedDegree(20),
+    WeightedDegree(2, shift=1),
+    WeightedDegree(3, shift=30),
     Mismatch(1, 0, 14),
     Mismatch(2, 1, 14),
     Mismatch(3, 2, 14),
@@ -140,6 +145,21 @@ def test_matrices_are_positive_semidefinite(kernel):
         assert check_kernel(kernel, X).ok
 
 
+@pytest.mark.parametrize("shift", [1, 2, 3, 5, 8, 20, 60])
+def test_shares_of_shifts_make_a_positive_definite_matrix_of_places(shift):
+    shares = np.append(WeightedDegree(1, shift)._shares, np.zeros(200 - shift))
+    apart = np.abs(np.subtract.outer(np.arange(150), np.arange(150)))
+    assert np.linalg.eigvalsh(shares[apart]).min() >= 0.5  # the bound of Rogosinski and Szegő
+
+
+def test_a_piece_that_moves_counts_for_its_share():
+    motif, kernel = "tataat", WeightedDegree(6, shift=2)
+    here, there, far = ("." * k + motif + "," * (9 - k) for k in (3, 5, 7))
+    assert kernel([here], [there])[0, 0] > WeightedDegree(6)([here], [there])[0, 0]
+    moved = [kernel([here.replace(".", " ")], [row])[0, 0] for row in (there, far)]
+    assert moved[0] > moved[1]
+
+
 @every_kernel
 def test_machines_take_them_alone_and_in_expressions(kernel, tmp_path):
     assert_works_everywhere(kernel, STRINGS, tmp_path)
@@ -198,6 +218,8 @@ def test_what_is_no_string_is_refused(kernel, rows, got):
         Spectrum(0),
         Spectrum(1.5),
         WeightedDegree(0),
+        WeightedDegree(2, shift=-1),
+        WeightedDegree(2, shift=0.5),
         Mismatch(3, -1),
         Mismatch(3, 1, 1),
         Mismatch(2, 2),
