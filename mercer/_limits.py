@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer._clock import until
-from mercer.result import Status
+from mercer.result import Certificate, Solution, Status
 
 UNLIMITED = 2**62
 GRACE = 1.0  # seconds after the deadline in which a proof may still be made
@@ -61,10 +61,15 @@ class Limits:
         """Return the rest of the time as a ``time_limit`` for another run; None if unlimited."""
         return None if self.deadline == np.inf else max(self.deadline - time.monotonic(), 0.0)
 
+    def share(self, part: float) -> float | None:
+        """Return a part of the time that is left; None if unlimited."""
+        left = self.seconds_left()
+        return None if left is None else part * left
+
     def for_matrix(self) -> AbstractContextManager[None]:
         """Return the time in which a matrix must be there to be of use."""
-        left = self.seconds_left()
-        return until(np.inf if left is None else time.monotonic() + MATRIX_SHARE * left)
+        seconds = self.share(MATRIX_SHARE)
+        return until(np.inf if seconds is None else time.monotonic() + seconds)
 
     def for_solving(self) -> AbstractContextManager[None]:
         """Return the time in which all but the proof happens."""
@@ -73,3 +78,15 @@ class Limits:
     def for_proof(self) -> AbstractContextManager[None]:
         """Return the time in which a proof of the best so far must be there."""
         return until(self.deadline + GRACE)
+
+
+def of_some_rows(found: Solution) -> Solution:
+    """Return a solution in the span of some rows as what it is where all were asked for."""
+    status = Status.TIME_FOR_SOME if found.status.ok else found.status
+    return replace(found, status=status, certificate=proof_of_some_rows(found.certificate))
+
+
+def proof_of_some_rows(proof: Certificate) -> Certificate:
+    """Return a proof in the span of some rows as what it is where all were asked for: none."""
+    parts = {"in_span": proof.value, **proof.parts}
+    return replace(proof, value=np.nan, parts=parts, about=f"no time for all rows; {proof.about}")

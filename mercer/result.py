@@ -21,6 +21,10 @@ class Status(Enum):
     OPTIMAL = "solved to the tolerance"
     MAX_ITER = "stopped at max_iter: raise max_iter, loosen tol, or scale the columns of X"
     TIME_LIMIT = "stopped at time_limit: raise time_limit, loosen tol, or scale the columns of X"
+    TIME_FOR_SOME = (
+        "there was no time for a coefficient of every row: this is the best function in the span "
+        "of some of them; raise time_limit, or set landmarks"
+    )
     STALLED = "rounding stops further progress: scale the columns of X, or choose a smaller C"
     NOT_SEPARABLE = "the classes cannot be separated: a hard margin has no solution; use a finite C"
     NO_MARGIN = (

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
+from mercer._clock import OutOfTimeError
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
-from mercer.solvers.graphs import GraphPenalty, NearLists, check_graph, laplacian
+from mercer.solvers.graphs import GraphPenalty, NearLists, check_graph, laplacian, weights_of_some
 from mercer.solvers.laplacian import Manifold
+
+GRAPH_IN_TIME = 5000  # rows that are joined where there is no time for all
+LANDMARKS_IN_TIME = 300  # where there is no time for all pairs of rows
 
 AMONG_LABELLED = " among the labelled rows"
 SHARED = 1e-4  # how exactly a kernel is deformed that many candidates share
@@ -101,6 +105,21 @@ def split_numbers(y: Any) -> tuple[Any, Any]:
 
 
 # ---------------------------------------------------------------- machines with a graph
+def rows_in_time(n: int, most: int = GRAPH_IN_TIME, first: Any = ()) -> np.ndarray:
+    """Return the numbers of some rows, those that come first among them if there are not more."""
+    order = np.random.default_rng(0).permutation(n)
+    order = np.concatenate([np.asarray(first, dtype=np.intp), order[~np.isin(order, first)]])
+    return np.sort(order[:most])
+
+
+class ManifoldInTime(NamedTuple):
+    """A manifold, the numbers of its landmarks (None: all rows), and whether all was done."""
+
+    rows: Manifold
+    drawn: np.ndarray | None
+    whole: bool
+
+
 class WithGraph:
     """What machines share that see a graph of all rows beside the kernel."""
 
@@ -134,8 +153,21 @@ class WithGraph:
         if self.lam_graph == 0 or n < 2:
             return sp.csr_array((n, n))
         k = neighbours_of(self.n_neighbors, n)
+        return self._near(sample, k).weights()[0]
+
+    def _near(self, sample: Sample, k: int) -> NearLists:
         lists = NearLists.exact(self.kernel_, sample, k, parse_memory(self.memory))
-        return lists.weights()[0]
+        return lists.by_angle(self.kernel_.diagonal_of(sample, np.dtype(np.float64)))
+
+    def _weights_in_time(self, sample: Sample, limits: Limits) -> tuple[sp.csr_array, bool]:
+        """Return the graph, and whether it has all rows: there may be no time for that."""
+        try:
+            with limits.for_matrix():
+                return self._weights(sample), True
+        except OutOfTimeError:
+            some = rows_in_time(len(sample))
+            lists = self._near(sample[some], min(self.n_neighbors, len(some) - 1))
+            return weights_of_some(lists, some, len(sample))[0], False
 
     def _drawn(self, n: int) -> np.ndarray | None:
         """Return the numbers of the landmarks; None: all rows are."""
@@ -153,9 +185,29 @@ class WithGraph:
     ) -> Manifold:
         """Return the rows with their penalty (λ_graph Lᵖ + diag w)/λ beside ‖f‖²."""
         self.graph_ = self._weights(sample)
-        N = self._penalty(self.lam_graph / ambient, weight)
+        return self._under(self._penalty(self.lam_graph / ambient, weight), sample, drawn)
+
+    def _under(self, N: GraphPenalty, sample: Sample, drawn: np.ndarray | None) -> Manifold:
         points = None if drawn is None else sample[drawn]
         return Manifold(self.kernel_, sample, N, points, parse_memory(self.memory))
+
+    def _manifold_in_time(
+        self,
+        sample: Sample,
+        limits: Limits,
+        ambient: float = 1.0,
+        weight: np.ndarray | None = None,
+    ) -> ManifoldInTime:
+        """Return `_manifold`, in the span of some rows if there is no time for all their pairs."""
+        drawn = self._drawn(len(sample))
+        self.graph_, whole = self._weights_in_time(sample, limits)
+        N = self._penalty(self.lam_graph / ambient, weight)
+        try:
+            with limits.for_matrix():
+                return ManifoldInTime(self._under(N, sample, drawn), drawn, whole)
+        except OutOfTimeError:
+            drawn = rows_in_time(len(sample), LANDMARKS_IN_TIME)
+            return ManifoldInTime(self._under(N, sample, drawn), drawn, False)
 
     def _penalty(self, lam: float, weight: np.ndarray | None = None) -> GraphPenalty:
         L = laplacian(self.graph_, self.normalized)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from mercer._labels import class_codes, class_factors
-from mercer._limits import Limits
+from mercer._limits import Limits, of_some_rows
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Maybe, SizeOf, Sparse
 from mercer.gram import gram
@@ -72,8 +72,7 @@ class GraphRidge(WithGraph, KernelExpansion):
         y, known = self._split(y)
         sample, y, _ = self._fit_rows(X, y, **self._target_checks)
         Y, weight, flat = self._targets(np.asarray(y), np.asarray(known))
-        drawn = self._drawn(len(sample))
-        manifold = self._manifold(sample, drawn, self.lam, weight / self.lam)
+        manifold, drawn, whole = self._manifold_in_time(sample, limits, self.lam, weight / self.lam)
         solution = solve_manifold_ridge(
             manifold, Y, weight, self.lam, fit_intercept=self.fit_intercept, limits=limits
         )
@@ -83,7 +82,7 @@ class GraphRidge(WithGraph, KernelExpansion):
         self.landmark_indices_, self.X_fit_ = drawn, kept.data
         self.dual_coef_ = coefs[:, 0] if flat else coefs
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
-        self._accept(solution)
+        self._accept(solution if whole else of_some_rows(solution))
         return self
 
     def _values(self, X: Any) -> np.ndarray:

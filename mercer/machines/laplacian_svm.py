@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._labels import class_codes
-from mercer._limits import Limits
+from mercer._limits import Limits, of_some_rows
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Maybe, Sparse
 from mercer.gram import Gram, gram
@@ -45,6 +45,8 @@ class GraphTraining(NamedTuple):
     labelled: np.ndarray  # their numbers
     manifold: Manifold
     limits: Limits
+    whole: bool
+    """Whether there was time for the graph and the matrix of all rows."""
 
 
 class LaplacianSVC(WithGraph, SVC):
@@ -67,8 +69,11 @@ class LaplacianSVC(WithGraph, SVC):
     lam_graph : float, default=1.0
         λ_G ≥ 0, the weight of the graph.
     n_neighbors : int, default=10
-        Neighbours of each row in the graph; the fewer columns and the more rows, the more. Edges
-        have weights exp(−d²/m), m the median of d² over all edges.
+        Neighbours of each row in the graph; the fewer columns and the more rows, the more: √n in
+        two columns. Edges have weights exp(−t/m): t = −log cos of the angle between two points in
+        feature space, for a Gaussian kernel γ times the squared distance, or the squared distance
+        there where norms differ; m is half its median among rows that reach each other through
+        neighbours on both sides, so that rows far from others change nothing near them.
     graph : sparse array of shape (n, n) or None, default=None
         A graph of your own in place of that: symmetric weights ≥ 0.
     normalized : bool, default=True
@@ -219,8 +224,8 @@ class LaplacianSVC(WithGraph, SVC):
         labelled = np.flatnonzero(known)
         codes = self._codes_of(np.asarray(y)[labelled])
         bounds = self._bounds(y, codes, np.ones(len(labelled)))
-        self.n_labelled_, self.landmark_indices_ = len(labelled), self._drawn(len(sample))
-        manifold = self._manifold(sample, self.landmark_indices_)
+        self.n_labelled_ = len(labelled)
+        manifold, self.landmark_indices_, whole = self._manifold_in_time(sample, limits)
         try:
             values = manifold.deformed(labelled, goal=ROUGH * self.tol, limits=limits)
         except KeyboardInterrupt:  # without the graph it is a machine too, and its proof says so
@@ -230,7 +235,7 @@ class LaplacianSVC(WithGraph, SVC):
         points = [np.flatnonzero(codes == c) for c in range(len(self.classes_))]
         order = np.arange(len(labelled))
         return GraphTraining(
-            K, lambda: K, points, bounds, order, sample, labelled, manifold, limits
+            K, lambda: K, points, bounds, order, sample, labelled, manifold, limits, whole
         )
 
     def _split(self, y: Any) -> tuple[Any, Any]:
@@ -272,7 +277,7 @@ class LaplacianSVC(WithGraph, SVC):
             1.0, np.sqrt(np.abs(norms)), out=np.full(len(norms), np.inf), where=norms > 0
         )
         self.margin_ = margins[0] if len(margins) == 1 else margins
-        self._accept(merged(proved))
+        self._accept(merged(proved) if training.whole else of_some_rows(merged(proved)))
 
     def _keep_expansion(self, sample: Sample, manifold: Manifold, alpha: np.ndarray) -> None:
         """Store the rows that have a coefficient."""

@@ -12,16 +12,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, ranges
+from mercer._clock import OutOfTimeError
 from mercer._estimator import FLOATS, ProvedEstimator, validated
 from mercer._labels import class_codes
-from mercer._limits import Limits
+from mercer._limits import Limits, of_some_rows
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Sparse, one_more
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
-from mercer.machines._unlabelled import AMONG_LABELLED, neighbours_of, split_labels
+from mercer.machines._unlabelled import AMONG_LABELLED, neighbours_of, rows_in_time, split_labels
 from mercer.result import Solution
-from mercer.solvers.graphs import NearLists, check_graph, heat
+from mercer.solvers.graphs import NearLists, check_graph, heat, weights_of_some
 from mercer.solvers.nearest import FeatureSearch
 from mercer.solvers.spreading import propagate_labels, spread_labels
 
@@ -43,8 +44,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours of each row in the graph. Edges go both ways and have weights exp(−d²/m), m the
-        median of d² over all edges.
+        Neighbours of each row in the graph. Edges go both ways and have weights exp(−d²/m), m half
+        the median of d² among rows that reach each other through neighbours on both sides.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How they are found. An exact search compares all rows, unless columns are so few that a
         tree does not; an approximate one takes time n log n and misses some. The certificate says
@@ -79,8 +80,8 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         The labels of all training rows.
     graph_ : sparse array of shape (n, n)
         The weights of the edges.
-    unit_ : float
-        m.
+    unit_ : array of shape (n,)
+        m of each row; an edge has the smaller one of its two.
     n_iter_ : int
         Steps.
     certificate_ : Certificate
@@ -106,7 +107,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         "graph_": Sparse("rows", "rows"),
         "label_distributions_": Floats("rows", "classes"),
         "transduction_": Labels("rows"),
-        "unit_": Floats(finite=True),
+        "unit_": Floats("rows", finite=True),
         "n_iter_": Integers(),
         "n_neighbors_": Integers(least=1, below=one_more("rows")),
     }
@@ -159,24 +160,37 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         sample = Sample(X)
         labelled = np.flatnonzero(known)
         self.classes_, codes = class_codes(np.asarray(y)[labelled], among=AMONG_LABELLED)
-        W, found = self._weights(sample)
+        limits = Limits.of(self.max_iter, self.time_limit)
+        W, found, whole = self._weights_in_time(sample, labelled, limits)
         self.graph_ = W
         Y = np.zeros((len(sample), len(self.classes_)))
         Y[labelled, codes] = 1.0
-        limits = Limits.of(self.max_iter, self.time_limit)
         if self.clamp:
             solution = propagate_labels(W, Y, tol=self.tol, limits=limits)
         else:
             solution = spread_labels(W, Y, self.alpha, tol=self.tol, limits=limits)
         self.X_fit_ = sample.data
-        self._keep(solution, Y, found)
+        self._keep(solution if whole else of_some_rows(solution), Y, found)
         return self
+
+    def _weights_in_time(
+        self, sample: Sample, labelled: np.ndarray, limits: Limits
+    ) -> tuple[sp.csr_array, float | None, bool]:
+        """Return the graph, the share of neighbours found, and whether it has all rows."""
+        try:
+            with limits.for_solving():
+                return *self._weights(sample), True
+        except OutOfTimeError:
+            some, k = rows_in_time(len(sample), first=labelled), self.n_neighbors_
+            lists = NearLists.exact(Linear(), sample[some], min(k, len(some) - 1))
+            W, self.unit_ = weights_of_some(lists, some, len(sample))
+            return W, None, False
 
     def _weights(self, sample: Sample) -> tuple[sp.csr_array, float | None]:
         """Return the graph, and the share of neighbours found; keep what weighs new rows."""
         self.n_neighbors_ = neighbours_of(self.n_neighbors, len(sample))
         if self.graph is not None:
-            self.unit_ = 1.0
+            self.unit_ = np.ones(len(sample))
             return check_graph(self.graph, len(sample)), None
         budget = parse_memory(self.memory)
         lists = self._search(sample)(Linear(), sample, self.n_neighbors_, budget)
@@ -229,7 +243,7 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
             ranks, index = search.find(rows[block], k, parse_memory(self.memory))
             squares = search.squared_distances(ranks, rows[block])
             # only how much farther the others are than the nearest: no row is too far to be told
-            weights = heat(squares - squares[:, :1], self.unit_)
+            weights = heat(squares - squares[:, :1], self.unit_[index[:, :1]])
             weights /= weights.sum(axis=1, keepdims=True)
             out[block] = np.einsum("mk,mkc->mc", weights, self.label_distributions_[index])
         return out

@@ -6,17 +6,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.nearest import FeatureSearch
 
 CHECKED = 200  # rows whose lists are searched exactly where most are enough
+UNIT = 0.5  # of the median of t: bridges between crowds are longer than most edges
+ROUNDED_NORMS = 1e-12  # how far squared norms may be apart that are one
 ASYMMETRY = 1e-8  # of the largest weight: more is no rounding
 
 
 class NearLists(NamedTuple):
-    """Squared distances and positions of the k nearest others of each row, (n, k) each."""
+    """Distances t and positions of the k nearest others of each row, (n, k) each.
+
+    t is ‖φ(x) − φ(y)‖², or what `by_angle` makes of it.
+    """
 
     squares: np.ndarray
     positions: np.ndarray
@@ -38,31 +44,79 @@ class NearLists(NamedTuple):
         found = search.share_found(ranks, some)
         return cls(search.squared_distances(ranks, rows), index, found)
 
-    def weights(self) -> tuple[sp.csr_array, float]:
-        """Return W, and the unit m: w = exp(−d²/m).
+    def by_angle(self, squared_norms: np.ndarray) -> NearLists:
+        """Return lists with t = −log cos of the angle between φ(x) and φ(y), if all norms are one.
 
-        m is the median of d² over all edges, so that W does not depend on the scale of the rows.
-        Edges go both ways. A row that is far from all others has weights of almost 0.
+        No two points on a sphere are far apart: with a Gaussian kernel ‖φ(x) − φ(y)‖² ends at 2.
+        t has no end, and is γ‖x − y‖² there.
         """
-        unit = median_unit(self.squares)
-        n, k = self.positions.shape
-        values = heat(self.squares, unit).ravel()
-        W = sp.csr_array((values, self.positions.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        largest = float(squared_norms.max(initial=0.0))
+        if not largest - squared_norms.min() <= ROUNDED_NORMS * largest:
+            return self
+        with np.errstate(divide="ignore"):
+            angles = -np.log1p(-np.minimum(self.squares / (2.0 * largest), 1.0))
+        return self._replace(squares=angles)
+
+    def weights(self) -> tuple[sp.csr_array, np.ndarray]:
+        """Return W, and a unit m of each row: w = exp(−t/m), m the smaller one of both rows.
+
+        m is half the median of t among rows that reach each other through neighbours on both sides,
+        so that W does not depend on the scale of the rows, nor on rows elsewhere. Edges go both
+        ways. A row that is far from all others is in nobody's list; measured by the unit of those
+        in its own, its weights are 0.
+        """
+        units = self._units()
+        least = np.minimum(units[:, None], units[self.positions])
+        W = self._graph(heat(self.squares, least).ravel())
         W = sp.csr_array(W.maximum(W.T))
         W.eliminate_zeros()
-        return W, unit
+        return W, np.where(np.isfinite(units), units, 1.0)
+
+    def _graph(self, values: np.ndarray) -> sp.csr_array:
+        n, k = self.positions.shape
+        starts = np.arange(0, n * k + 1, k)
+        return sp.csr_array((values, self.positions.ravel(), starts), shape=(n, n))
+
+    def _units(self) -> np.ndarray:
+        """Return the unit of each row; inf where all that is near is equal."""
+        n, k = self.positions.shape
+        lists = self._graph(np.ones(n * k, dtype=np.int8))
+        count, part = connected_components(lists.minimum(lists.T), directed=False)
+        apart = (self.squares > 0) & np.isfinite(self.squares)
+        inside = (part[self.positions] == part[:, None]) & apart
+        units = _medians(self.squares[inside], np.repeat(part, inside.sum(axis=1)), count)[part]
+        alone = np.flatnonzero(np.isinf(units))  # nobody near on both sides: by its own list
+        for row in alone:
+            known = self.squares[row][apart[row]]
+            units[row] = np.median(known) if len(known) else np.inf
+        return UNIT * units
 
 
-def median_unit(squares: np.ndarray) -> float:
-    """Return the median of the squares that are not 0; 1 if all are."""
-    positive = squares[squares > 0]
-    return float(np.median(positive)) if len(positive) else 1.0
+def _medians(values: np.ndarray, part: np.ndarray, count: int) -> np.ndarray:
+    """Return the median of the values of each part; inf for parts that have none."""
+    order = np.lexsort((values, part))
+    values, sizes = values[order], np.bincount(part, minlength=count)
+    ends, some = np.cumsum(sizes), sizes > 0
+    starts = (ends - sizes)[some]
+    low, high = starts + (sizes[some] - 1) // 2, starts + sizes[some] // 2
+    out = np.full(count, np.inf)
+    out[some] = (values[low] + values[high]) / 2.0
+    return out
 
 
-def heat(squares: np.ndarray, unit: float) -> np.ndarray:
-    """Return exp(−d²/unit)."""
-    with np.errstate(under="ignore", over="ignore"):
-        return np.exp(-squares / unit)
+def heat(squares: np.ndarray, unit: Any) -> np.ndarray:
+    """Return exp(−t/unit); 0 for a t of inf, in any unit."""
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        return np.where(np.isinf(squares), 0.0, np.exp(-squares / unit))
+
+
+def weights_of_some(lists: NearLists, some: np.ndarray, n: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Return `weights` for n rows, of which the lists of some say who is near among these."""
+    W, known = lists.weights()
+    edges, units = W.tocoo(), np.full(n, np.median(known))  # of the others, a guess
+    units[some] = known
+    ends = some[edges.coords[0]], some[edges.coords[1]]
+    return sp.csr_array((edges.data, ends), shape=(n, n)), units
 
 
 def without_self(ranks: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

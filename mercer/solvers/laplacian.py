@@ -33,7 +33,7 @@ from mercer.kernels.sample import Sample
 from mercer.solvers.graphs import GraphPenalty
 from mercer.solvers.pivoted import pivoted_cholesky, randomly_pivoted_cholesky
 
-MOST_ROWS = 1000  # of K in the preconditioner; more cost longer than the products they save
+MOST_ROWS = 1000  # more cost longer than the products they save
 ARRAYS = 4  # of n × rank values that live at the same time
 COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
@@ -204,6 +204,8 @@ class Manifold:
         Rows in whose span f is sought; None: all.
     memory : int
         The byte budget.
+    most_rows : int
+        Of K in the preconditioner.
     """
 
     def __init__(
@@ -213,8 +215,9 @@ class Manifold:
         N: GraphPenalty,
         landmarks: Sample | None = None,
         memory: int = 2**62,
+        most_rows: int = MOST_ROWS,
     ):
-        self.N, self.n, self._memory = N, len(rows), memory
+        self.N, self.n, self._memory, self._most_rows = N, len(rows), memory, most_rows
         self.landmarks: Landmarks | None = None
         self._responses: np.ndarray | None = None
         if landmarks is None:
@@ -236,7 +239,8 @@ class Manifold:
         """F with FFᵀ ≈ K, which costs some rows of K; of landmarks it is all there is."""
         if self.landmarks is not None:
             return self.landmarks.F
-        rank = int(max(1, min(MOST_ROWS, self.n, self._memory // 4 // (ARRAYS * 8 * self.n))))
+        affordable = self._memory // 4 // (ARRAYS * 8 * self.n)
+        rank = int(max(1, min(self._most_rows, self.n, affordable)))
         return randomly_pivoted_cholesky(self.K, rank, np.random.RandomState(0))[0]
 
     def under(self, N: GraphPenalty) -> Manifold:

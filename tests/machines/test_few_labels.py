@@ -21,7 +21,7 @@ from mercer import (
     LaplacianSVC,
 )
 from mercer._limits import Limits
-from mercer.kernels import RBF, Linear, Spectrum
+from mercer.kernels import RBF, Laplacian, Linear, Spectrum
 from mercer.kernels.sample import Sample
 from mercer.solvers.graphs import GraphPenalty, NearLists, laplacian
 from mercer.solvers.laplacian import Manifold
@@ -39,18 +39,27 @@ def moons(n=80, labels=6, seed=0):
     return X, y, few
 
 
-def dense_laplacian(X, k=10, normalized=True, power=1, kernel=KERNEL):
-    """Return the matrix Lᵖ by loops: neighbours by sorting, weights, degrees."""
+def dense_laplacian(X, k=10, normalized=True, power=1):
+    """Return the matrix Lᵖ by loops: neighbours by sorting, units, weights, degrees."""
     n = len(X)
-    K = kernel(X)
-    D = np.maximum(np.diag(K)[:, None] + np.diag(K) - 2 * K, 0.0)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
     np.fill_diagonal(D, np.inf)
     nearest = np.argsort(D, axis=1, kind="stable")[:, : min(k, n - 1)]
-    edges = D[np.arange(n)[:, None], nearest]
+    listed = np.zeros((n, n), bool)
+    np.put_along_axis(listed, nearest, True, axis=1)
+    part = np.arange(n)
+    for _ in range(n):  # the least number among those that are near on both sides
+        part = np.array([min(part[i], *part[listed[i] & listed[:, i]], n) for i in range(n)])
+    inside = [D[i, j] for i in range(n) for j in nearest[i] if part[i] == part[j]]
+    of = [part[i] for i in range(n) for j in nearest[i] if part[i] == part[j]]
+    unit = [
+        np.median(np.array(inside)[np.equal(of, part[i])] if part[i] in of else D[i, nearest[i]])
+        for i in range(n)
+    ]
     W = np.zeros((n, n))
     for i in range(n):
         for j in nearest[i]:
-            W[i, j] = W[j, i] = np.exp(-D[i, j] / np.median(edges))
+            W[i, j] = W[j, i] = np.exp(-2.0 * D[i, j] / min(unit[i], unit[j]))
     d = W.sum(axis=1)
     L = np.eye(n) - W / np.sqrt(np.outer(d, d)) if normalized else np.diag(d) - W
     return np.linalg.matrix_power(L, power)
@@ -79,13 +88,10 @@ def test_the_deformed_kernel_is_the_closed_form():
     np.testing.assert_allclose(found, wanted[np.ix_(points, points)], atol=1e-9)
 
 
-def test_conjugate_gradients_solve_where_the_preconditioner_is_coarse(monkeypatch):
-    from mercer.solvers import laplacian as module
-
-    monkeypatch.setattr(module, "MOST_ROWS", 5)
+def test_conjugate_gradients_solve_where_the_preconditioner_is_coarse():
     X, _, _ = moons(120)
     L = dense_laplacian(X)
-    manifold = Manifold(KERNEL, Sample(X), GraphPenalty(sp.csr_array(L), 30.0))
+    manifold = Manifold(KERNEL, Sample(X), GraphPenalty(sp.csr_array(L), 30.0), most_rows=5)
     forces = np.random.default_rng(0).normal(size=(120, 3))
     alpha, _ = manifold.settle(forces, goal=1e-12, limits=Limits())
     wanted = np.linalg.solve(np.eye(120) + 30.0 * L @ KERNEL(X), forces)
@@ -183,15 +189,41 @@ def test_the_order_of_rows_does_not_matter(machine):
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-6)
 
 
+FAR = {
+    "as dense": lambda X: X + 1e3,
+    "denser": lambda X: 0.1 * X + 1e3,
+    "sparser": lambda X: 5.0 * X + 1e3,
+    "fewer than neighbours": lambda X: X[:3] + 1e3,
+    "one": lambda X: X[:1] + 1e3,
+    "one by one": lambda X: 1e3 * np.arange(1, 21)[:, None] + X[:20],
+}
+
+
+@pytest.mark.parametrize("far", FAR.values(), ids=FAR)
+@pytest.mark.parametrize("kernel", [KERNEL, RBF(gamma=30.0), Laplacian(gamma=3.0)], ids=repr)
 @pytest.mark.parametrize("machine", MACHINES, ids=repr)
-def test_unlabelled_rows_far_from_all_others_change_nothing_near_them(machine):
+def test_unlabelled_rows_far_from_all_others_change_nothing_near_them(machine, kernel, far):
     X, _, few = moons(70)
-    # as many and as dense as those here, so that the unit of the weights stays
-    far = np.vstack([X, X + 1e3])
+    more = far(X)
+    machine = clone(machine).set_params(kernel=kernel)
     a = clone(machine).fit(X, few)
-    b = clone(machine).fit(far, np.concatenate([few, np.full(70, -1)]))
+    b = clone(machine).fit(np.vstack([X, more]), np.append(few, np.full(len(more), -1)))
+    assert abs(a.graph_ - b.graph_[:70, :70]).max() == 0.0
+    assert b.graph_[:70, 70:].nnz == 0
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-6)
-    assert np.abs(b.decision_function(X + 1e3)).max() < 1e-6
+    assert np.abs(b.decision_function(more)).max() < 1e-6
+
+
+@pytest.mark.parametrize("clamp", [False, True])
+@pytest.mark.parametrize("far", FAR.values(), ids=FAR)
+def test_far_rows_change_nothing_that_spreads(far, clamp):
+    X, _, few = moons(70)
+    more = far(X)
+    a = GraphSpreading(clamp=clamp).fit(X, few)
+    b = clone(a).fit(np.vstack([X, more]), np.append(few, np.full(len(more), -1)))
+    near = b.label_distributions_[:70]
+    np.testing.assert_allclose(a.label_distributions_, near, atol=1e-6)
+    np.testing.assert_allclose(a.predict_proba(X + 0.01), b.predict_proba(X + 0.01), atol=1e-6)
 
 
 def test_enough_landmarks_are_all_rows():
@@ -215,15 +247,16 @@ def test_a_graph_of_your_own_is_used():
 
 
 # ---------------------------------------------------------------- what it is for
-@pytest.mark.parametrize(("n", "k"), [(200, 10), (600, 20)])
-def test_two_moons_with_one_label_a_class(n, k):
-    right = []
-    for seed in range(5):
+@pytest.mark.parametrize("n", [200, 600])
+def test_two_moons_with_one_label_a_class(n):
+    """About √n neighbours a row; ten draws of rows say the mean, 98 %, to a percent or so."""
+    right, machine = [], LaplacianSVC(RBF(gamma=5.0), C=1e4, lam_graph=1e4)
+    for seed in range(20, 30):
         X, y, few = moons(n, labels=2, seed=seed)
-        model = LaplacianSVC(RBF(gamma=5.0), C=100.0, lam_graph=100.0, n_neighbors=k).fit(X, few)
+        model = clone(machine).set_params(n_neighbors=round(n**0.5)).fit(X, few)
         assert model.certificate_.ok
         right.append((model.predict(X) == y).mean())
-    assert np.mean(right) >= 0.96
+    assert np.mean(right) >= 0.97
 
 
 def test_any_kernel_has_its_graph():

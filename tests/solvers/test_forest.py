@@ -39,6 +39,7 @@ def test_equal_rows_fill_their_lists():
     assert index.max() < 1000
 
 
+@pytest.mark.long
 def test_long_lists_are_filled():
     squares, index = find_most(TABLES["normal"], 200)
     assert np.isfinite(squares).all()
