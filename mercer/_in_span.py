@@ -20,6 +20,7 @@ from mercer.rows import Block, Rows, map_reduce
 from mercer.rows.checkpoint import Checkpoint, Passes
 from mercer.solvers.ridge_route import RidgeRoute, choose_route
 from mercer.solvers.row_problem import Encode, RowProblem
+from mercer.solvers.span import Span
 
 SAMPLE_ROWS = 2**15  # rows of a file that γ="scale" and the like are bound to
 
@@ -43,16 +44,21 @@ class InSpan(KernelEstimator):
     checkpoint: str | None = None
 
     def _span_route(
-        self, asked: str, n: int, n_columns: int, *, in_memory: bool, **work: Any
+        self, asked: str, n: int, n_columns: int, *, in_memory: bool, fewer: int = 0, **work: Any
     ) -> RidgeRoute:
         """Choose the route of a fit: the number of landmarks, passes, bytes."""
         given = self.landmarks
         number = None if given is None else int(given) if np.ndim(given) == 0 else len(given)
+        number = fewer or number
         known: dict[str, Any] = {"n_targets": 1, "several": False, **work}
         budget = parse_memory(self.memory)
         return choose_route(
             asked, n, n_columns, number, in_memory=in_memory, budget=budget, **known
         )
+
+    def _span_of(self, points: Sample) -> Span:
+        """Return the span of landmarks, after the kernel has been bound."""
+        return Span(self.kernel_, points, parse_memory(self.memory))
 
     def _with_target(self, X: Rows, y: Any) -> Rows:
         rows = X if y is None else X.with_target(np.asarray(y))

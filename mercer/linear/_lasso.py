@@ -20,13 +20,11 @@ from mercer._limits import Limits
 from mercer.linear._lasso_gap import Gap, young_gap
 from mercer.linear._lasso_loops import residual_sweep, sweeps
 from mercer.linear._sparse import SparseColumns
-from mercer.optimize._signed import signed_steps, solve_signed
+from mercer.optimize._signed import SIGN_TURNS, signed_steps, solve_signed
 from mercer.result import Status
 
 INNER_SHARE = 0.3  # of the tolerance: how far the small problem is solved
-POLISHED_COEFS = (
-    200  # coefficients that are not 0, up to which their equations are solved at the end
-)
+POLISHED_COEFS = 200  # that are not 0: up to so many, their equations are solved at the end
 NEAR_BOUND = 0.8  # of the bound λ, from which a column is expected to reach it
 ENTERING_COLUMNS = 10  # columns that enter at least, if so many violate their condition
 
@@ -158,7 +156,21 @@ class WorkingSet:
             self.w = np.concatenate([self.w, np.zeros(len(new))])
 
     def _newton(self, lam: float) -> bool:
-        """Solve the equations of the coefficients that are not 0; return whether that is lower."""
+        """Solve the equations of the coefficients that are not 0; return whether that is lower.
+
+        Those that become 0 on the way stay so: among columns that are nearly alike a sweep would
+        bring them back at once, and move nothing.
+        """
+        lower = False
+        for _ in range(SIGN_TURNS):
+            count = np.count_nonzero(self.w)
+            lower |= self._signed_step(lam)
+            if np.count_nonzero(self.w) == count:
+                break
+        return lower
+
+    def _signed_step(self, lam: float) -> bool:
+        """Go to the solution for these signs, or as far as they hold; return if that is lower."""
         used = np.flatnonzero(self.w)
         old = self.w[used]
         exact = solve_signed(self._gram_of(used), self.b[self.index[used]], lam, old)

@@ -43,10 +43,13 @@ from mercer.rows import Rows
 from mercer.solvers import solve_ridge
 from mercer.solvers.ridge_loo import LooSolution, solve_ridge_loo
 from mercer.solvers.ridge_path import check_lams
+from mercer.solvers.ridge_route import RidgePace
 
 AUTO = ("exponential", "laplacian")  # kernels to choose from: of Euclidean and of L1 distances
 IMPORTANCE_ROWS = 1000  # at which gradients are taken in the end
 FAR_BEHIND = 1.15  # times the smallest error: such a way is not worth trying again
+SEARCH_SHARE = 0.5  # of the time: the rest is for rows that teach the metric, and for the last fit
+TEACHING_SHARE = 0.5  # of that rest
 FULL_UP_TO = 300  # columns: beyond, weights are learned from gradients alone
 
 
@@ -153,20 +156,22 @@ class MetricEstimator(RidgeEstimator):
         return [Way(kind, power) for kind in kinds for power in POWERS[kind] if fitting[kind]]
 
     # ------------------------------------------------------------ learning
-    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> None:
+    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> int:
         """Find the metric and the shape of the kernel, on standardised columns."""
         random = check_random_state(self.random_state)
+        limits = Limits.of(time_limit=self.time_limit)
         columns = StandardColumns.of(rows.data, weight)
         self.scale_ = columns.own
         whole = TargetRows(Sample(columns.rows), Y, weight, columns.category)
         n_metric, n_search = self._rows_to_learn_from()
         some = whole.take(np.sort(random.permutation(len(Y))[:n_metric]))
         part = some.take(random.permutation(len(some.Y))[:n_search])
-        limits = Limits.of(time_limit=self.time_limit)
-        searches = [self._search(kernel, part, limits) for kernel in self._candidates()]
+        searching = Limits.of(time_limit=limits.share(SEARCH_SHARE))
+        searches = [self._search(kernel, part, searching) for kernel in self._candidates()]
         trials = [search.run() for search in searches]
         best = min(trials, key=lambda trial: trial.error)
         search = next(search for search in searches if search.family.name == best.kernel)
+        some = self._taught_in_time(some, limits)
         kernel = self._learned(search, best, some)
         self.kernel_ = on_given_columns(kernel, columns.scale).bind(rows)
         self.metric_ = self.kernel_.metric  # type: ignore[attr-defined]
@@ -177,6 +182,23 @@ class MetricEstimator(RidgeEstimator):
             found = fit_loo(kernel, some, self._lams(), parse_memory(self.memory))
             self._taught_lam = found.errors.best
             self._keep_left_out(found, some.Y, some.weight)
+        return self._landmarks_in_time(rows, limits)
+
+    def _taught_in_time(self, some: TargetRows, limits: Limits) -> TargetRows:
+        """Return the rows that teach the metric and λ: fewer, if there is no time for all."""
+        seconds = limits.share(TEACHING_SHARE)
+        if seconds is None:
+            return some
+        pace = RidgePace.measured(self._given_kernel().bind(some.rows), some.rows)
+        return some.take(np.arange(min(len(some.Y), pace.rows_within(seconds))))
+
+    def _landmarks_in_time(self, rows: Sample, limits: Limits) -> int:
+        """Return how many landmarks the last fit has time for; 0: as many as were asked for."""
+        seconds = limits.seconds_left()
+        if seconds is None or self._taught_lam is None:  # few rows
+            return 0
+        most = RidgePace.measured(self.kernel_, rows).landmarks_within(seconds, len(rows))
+        return most if most < (self.landmarks or len(rows)) else 0
 
     def _rows_to_learn_from(self) -> tuple[int, int]:
         """Return ``metric_rows`` and ``search_rows``, or as many as fit into the budget."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory
 from mercer._in_span import class_totals
 from mercer._labels import class_factors
+from mercer._limits import of_some_rows
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import (
     Attribute,
@@ -110,9 +111,9 @@ class RidgeEstimator(SpanEstimator):
         sample, y, weight = self._fit_rows(X, y, sample_weight, **self._target_checks)
         Y, weight, flat = self._targets(np.asarray(y), weight)
         rows, used = used_rows(sample, weight)
-        self._learn_kernel(rows, Y[used], weight[used])
+        fewer = self._learn_kernel(rows, Y[used], weight[used])
         columns = getattr(self, "n_features_in_", 1)
-        route = self._route_of(len(used), columns, Y.shape[1], in_memory=True)
+        route = self._route_of(len(used), columns, Y.shape[1], in_memory=True, fewer=fewer)
         self.n_fit_ = len(sample)
         if route.name == "exact":
             self.landmark_indices_, self._weight = None, weight
@@ -124,6 +125,8 @@ class RidgeEstimator(SpanEstimator):
             self._weight = None
             solution = self._solve_rows_in_memory(rows, kept, Y[used], weight[used], route)
             alpha = solution.value
+        if fewer:
+            solution = of_some_rows(solution)
         self._keep(solution, kept.data, alpha, flat, route.name)
         return self
 
@@ -150,8 +153,12 @@ class RidgeEstimator(SpanEstimator):
             return solution.lam, np.array([solution.lam])
         return float(self.lam), np.array([float(self.lam)])
 
-    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> None:
-        """Change the kernel by what the targets say; here it is as it was given."""
+    def _learn_kernel(self, rows: Sample, Y: np.ndarray, weight: np.ndarray) -> int:
+        """Change the kernel by what the targets say; here it is as it was given.
+
+        Return the number of landmarks that there is time for, 0 if there is for what was asked.
+        """
+        return 0
 
     def _gram(self, rows: Sample) -> Gram:
         # of the budget the rest is for its factor, or for eigenvectors and what makes them

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._array import as_index, parse_memory
+from mercer._array import as_index
 from mercer._in_span import InSpan
 from mercer._state import Attribute, Floats, Instance, Maybe
 from mercer._threads import one_blas_thread
@@ -44,9 +44,11 @@ class SpanEstimator(InSpan, KernelExpansion):
     _cv_error: np.ndarray | None
 
     # ------------------------------------------------------------ the route
-    def _route_of(self, n: int, n_columns: int, n_targets: int, *, in_memory: bool) -> RidgeRoute:
-        """Choose the route, and say what it will take."""
-        work = {"n_targets": n_targets, "several": self._several()}
+    def _route_of(
+        self, n: int, n_columns: int, n_targets: int, *, in_memory: bool, fewer: int = 0
+    ) -> RidgeRoute:
+        """Choose the route, with fewer landmarks than asked for if need be; say what it takes."""
+        work = {"n_targets": n_targets, "several": self._several(), "fewer": fewer}
         route = self._span_route(self.route, n, n_columns, in_memory=in_memory, **work)
         LOG.info("%s: %s rows by %s", type(self).__name__, f"{n:,}", route)
         return route
@@ -81,8 +83,7 @@ class SpanEstimator(InSpan, KernelExpansion):
         shift: np.ndarray,
         passes: Passes,
     ) -> SpanSolution:
-        budget, lams = parse_memory(self.memory), self._lams_of_span()
-        span = Span(self.kernel_, points, budget)
+        span, lams = self._span_of(points), self._lams_of_span()
         if LOG.isEnabledFor(logging.INFO):
             with one_blas_thread():
                 LOG.info("about %.1f s", forecast(span, points, problem.n, route))
@@ -136,8 +137,7 @@ class SpanEstimator(InSpan, KernelExpansion):
         )
 
     def _choosing_span(self, points: Sample) -> Span:
-        some = points[_spread(len(points), CHOOSING)]
-        return Span(self.kernel_, some, parse_memory(self.memory))
+        return self._span_of(points[_spread(len(points), CHOOSING)])
 
     def _solve_in_passes(
         self, rows: Rows, route: RidgeRoute, weight: np.ndarray | None, targets: tuple[Encode, int]

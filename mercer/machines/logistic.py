@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
 
-from mercer._array import parse_memory
 from mercer._in_span import InSpan, Prepared, class_totals
 from mercer._labels import class_factors
 from mercer._sklearn import Interval, StrOptions, _num_samples
@@ -28,7 +27,6 @@ from mercer.result import Solution
 from mercer.rows import Rows, as_rows
 from mercer.rows import open as open_rows
 from mercer.solvers.primal import solve_primal
-from mercer.solvers.span import Span
 from mercer.solvers.span_newton import solve_span_newton
 
 
@@ -171,7 +169,7 @@ class KernelLogistic(InSpan, ClassifierMixin, RiskEstimator):
 
         task = self._prepared(rows, m, weight, (codes_of, 1))
         solution = solve_span_newton(
-            Span(self.kernel_, task.points, parse_memory(self.memory)),
+            self._span_of(task.points),
             task.problem,
             RiskOfCodes(len(classes)),
             1 if single else len(classes),

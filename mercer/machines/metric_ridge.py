@@ -57,7 +57,9 @@ class MetricRidge(MetricEstimator, OfNumbers):
     random_state : int, RandomState instance or None, default=None
         Seeds the choice of rows.
     time_limit : float or None, default=None
-        Seconds for the search; what was tried until then decides.
+        Seconds, half of them for the search: what was tried until then decides. If the last fit
+        would take longer than what is left, it is made in the span of as many rows as there is time
+        for, with a warning; nothing is proved of the whole then.
     memory : int, str or None, default=None
         The byte budget; None is half of the free memory. Where it is small, metric and ways are
         learned from fewer rows.

@@ -14,7 +14,13 @@ from mercer.machines._cells import CellTree, InCells, merged_proof, solve_cells
 from mercer.machines._voting import VotingMachine
 from mercer.rows import Rows, as_rows
 
-EXACT_ROWS = 50_000  # of `Rows` that are not cut into cells
+EXACT_ROWS = 50_000
+
+
+def goes_in_cells(route: str, X: Any, exact_rows: int = EXACT_ROWS) -> bool:
+    """Tell whether rows are cut into cells: if asked for, and "auto" for more `Rows` than these."""
+    many = isinstance(X, Rows) and X.n > exact_rows
+    return route == "cells" or (route == "auto" and many)
 
 
 class SVC(InCells, VotingMachine):
@@ -129,11 +135,10 @@ class SVC(InCells, VotingMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
         """Fit the machine to rows X and labels y; `Rows` and Dask collections come into memory."""
         X = as_rows(X)
-        given = X if isinstance(X, Rows) else None
-        many = given is not None and given.n > EXACT_ROWS
+        in_cells = goes_in_cells(self.route, X)
         if isinstance(X, Rows):
             X, y = (X if y is None else X.with_target(np.asarray(y))).in_memory(None, self)
-        if self.route == "cells" or (self.route == "auto" and many):
+        if in_cells:
             self._fit_in_cells(X, y, sample_weight)
         else:
             self._forget_cells()

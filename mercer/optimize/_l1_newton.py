@@ -18,7 +18,7 @@ from mercer._limits import Limits
 from mercer._threads import threads_for
 from mercer.losses import Curvature, Risk
 from mercer.optimize._loops import column_sweeps, sweeps
-from mercer.optimize._signed import signed_steps, solve_signed
+from mercer.optimize._signed import SIGN_TURNS, signed_steps, solve_signed
 from mercer.result import Certificate, Solution, Status
 
 ENTERING_COLUMNS = 20  # columns that enter at least, if so many violate their condition
@@ -29,8 +29,11 @@ HIDDEN_GAIN = 1e-13  # gain, relative to the value at 0, that rounding may hide
 PARABOLA_TURNS = 30  # of sweeps and equations, for one parabola
 SWEEPS = 20  # in a turn
 TURN_PRODUCTS = 2e8  # multiplications in a turn
+SWEPT_TURNS = 2  # turns after which columns enter one by one, where they are few
+ENTERED_COLUMNS = 300  # up to which they do
+MOST_ENTRIES = 5  # of each column, on average
 MOST_SWEEPS = 400  # over sparse columns, for one parabola
-HESSIAN_COLUMNS = 1000  # in the set, up to which their Hessian is cheap, and its equations exact
+HESSIAN_COLUMNS = 1000
 ROUGH = 0.1  # share of the slopes that the first parabolas may leave
 SETTLED = 1e-12  # what is left of the slopes of a parabola that is solved
 IDLE_STEPS = 3  # steps that bring nothing before a set is left
@@ -84,10 +87,13 @@ class L1Problem(NamedTuple):
 
 
 class L1Newton:
-    """Minimises an `L1Problem`; θ is (m, k)."""
+    """Minimises an `L1Problem`; θ is (m, k).
 
-    def __init__(self, problem: L1Problem):
-        self.problem = problem
+    Up to ``hessian_columns`` in the set their Hessian is cheap, and its equations are exact.
+    """
+
+    def __init__(self, problem: L1Problem, hessian_columns: int = HESSIAN_COLUMNS):
+        self.problem, self.hessian_columns = problem, hessian_columns
         (n, m), k = problem.A.shape, problem.risk.n_outputs
         if sp.issparse(problem.A):
             self.problem = problem._replace(A=sp.csc_array(problem.A))
@@ -176,7 +182,7 @@ class L1Newton:
         l1, ridge = problem.l1[self.index], problem.ridge[self.index]
         slopes = np.asarray(A.T @ problem.risk.slopes(self.G)) + ridge[:, None] * start
         curve = problem.risk.curvature(self.G)
-        many = A.shape[1] > HESSIAN_COLUMNS
+        many = A.shape[1] > self.hessian_columns
         if many and sp.issparse(A) and curve.n_outputs == 1 and 2 * A.nnz < A.shape[1] ** 2:
             model: Any = _SparseParabola(A, curve.entry(0, 0), slopes[:, 0], start[:, 0], l1, ridge)
         else:
@@ -283,7 +289,7 @@ class _Parabola:
         turn = int(np.clip(TURN_PRODUCTS / max(len(x), 1) ** 2, 1, SWEEPS))
         first = self._residual(x)
         goal = max(SETTLED * self.unit, min(ROUGH, first / self.unit) * first)
-        for _ in range(PARABOLA_TURNS):
+        for place in range(PARABOLA_TURNS):
             s = self.H @ x + self.linear
             sweeps(self.H, s, x, self.l1, -free, free, turn, 0.1 * goal)
             if self._residual(x) <= goal or limits.stopped(0):
@@ -291,22 +297,54 @@ class _Parabola:
             x = self._exact(x)
             if self._residual(x) <= goal:
                 break
+            if place == SWEPT_TURNS and len(x) <= ENTERED_COLUMNS:
+                return self._one_by_one(x, goal, limits)
+        return x
+
+    def _one_by_one(self, x: np.ndarray, goal: float, limits: Limits) -> np.ndarray:
+        """Let the steepest column enter, solve, and so on; sweeps are lost among like ones."""
+        for _ in range(MOST_ENTRIES * len(x)):
+            s = self.H @ x + self.linear
+            excess = np.where((x == 0.0) & (self.H.diagonal() > 0.0), np.abs(s) - self.l1, 0.0)
+            steepest = int(excess.argmax())
+            if excess[steepest] > 0.0:
+                move = np.sign(s[steepest]) * excess[steepest] / self.H[steepest, steepest]
+                x[steepest] = -move
+            x = self._exact(x)
+            if excess[steepest] <= goal or limits.stopped(0):
+                break
         return x
 
     def _exact(self, x: np.ndarray) -> np.ndarray:
-        """Return the solution for these signs, or a point on the way to it, if that is lower."""
+        """Return the solution for these signs, or for those that are left on the way to it.
+
+        Columns that become 0 stay so until the next sweeps: among columns that are nearly alike a
+        sweep would bring them back at once, and move nothing.
+        """
+        for _ in range(SIGN_TURNS):
+            lower = self._towards(x)
+            if lower is None:
+                break
+            settled = np.array_equal(lower != 0.0, x != 0.0)
+            x = lower
+            if settled:
+                break
+        return x
+
+    def _towards(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the solution for these signs, or a point on the way to it; None if not lower."""
         used = np.flatnonzero((x != 0.0) | ((self.l1 == 0.0) & (self.H.diagonal() > 0.0)))
         H, old, l1 = self.H[np.ix_(used, used)], x[used], self.l1[used]
         exact = solve_signed(H, -self.linear[used], l1, old)
         if exact is None:
-            return x
+            return None
         here = self._value(H, old, used)
         for new in signed_steps(old, exact, l1 > 0.0):
             if self._value(H, new, used) <= here:
                 there = np.zeros_like(x)
                 there[used] = new
                 return there
-        return x
+        return None
 
     def _value(self, H: np.ndarray, x: np.ndarray, used: np.ndarray) -> float:
         kinks = float(self.l1[used] @ np.abs(x))

@@ -13,6 +13,7 @@ from mercer._floats import TINY
 FLAT_PIVOTS = 1e-6  # ratio of pivots at which a matrix counts as singular
 NULL_EIGENVALUES = 1e-12  # ratio of eigenvalues that are 0
 DECOMPOSED_COEFS = 500  # coefficients whose singular matrix is decomposed
+SIGN_TURNS = 10  # equations in a row, each with fewer coefficients: more cost more than sweeps
 
 
 def solve_signed(G: np.ndarray, b: np.ndarray, lam: Any, w: np.ndarray) -> np.ndarray | None:

@@ -19,7 +19,7 @@ from mercer.rows.stored import RowsError
 
 ABOUT = "fit.json"
 LOG = logging.getLogger("mercer")
-SECONDS = 5.0  # between two words on how far a pass is
+SILENT = 5.0  # seconds
 
 
 class Checkpoint:
@@ -88,6 +88,8 @@ class Passes:
         Where results are kept.
     workers : int, default=None
         Threads; None: one for each core.
+    silent : float
+        Seconds between two words on how far a pass is.
     """
 
     def __init__(
@@ -95,8 +97,10 @@ class Passes:
         check: Callable[[], None] | None = None,
         checkpoint: Checkpoint | None = None,
         workers: int | None = None,
+        silent: float = SILENT,
     ):
         self._check, self._checkpoint, self._workers = check, checkpoint, workers
+        self._silent = silent
         self._results = 0
         self.count = 0
         """Passes so far, those that were found included."""
@@ -125,7 +129,7 @@ class Passes:
         if self._check is not None:
             self._check()
         start = time.monotonic()
-        told = _PassClock(self.count).told
+        told = _PassClock(self.count, self._silent).told
         result = map_reduce(task, blocks, state, workers=self._workers, told=told)
         if self._check is not None:
             self._check()
@@ -136,14 +140,14 @@ class Passes:
 class _PassClock:
     """Says now and then how long a pass will take."""
 
-    def __init__(self, number: int):
-        self._number, self._start = number, time.monotonic()
+    def __init__(self, number: int, silent: float):
+        self._number, self._silent, self._start = number, silent, time.monotonic()
         self._said = self._start
 
     def told(self, done: int, of: int) -> None:
         """Hear how many blocks are done."""
         now = time.monotonic()
-        if now - self._said > SECONDS:
+        if now - self._said > self._silent:
             left, share = (now - self._start) * (of - done) / done, 100 * done / of
             LOG.info("pass %d: %.0f %%, about %.0f s left", self._number, share, left)
             self._said = now

@@ -24,8 +24,7 @@ try:
 except ImportError:  # before scikit-learn 1.9 there were none
     callback_management_context = None
 
-SILENT = 1.5  # seconds: what ends sooner shows no bar
-PAUSE = 0.2  # seconds between two drawings
+SILENT, PAUSE = 1.5, 0.2  # seconds
 
 
 # ---------------------------------------------------------------- several generators as one
@@ -100,7 +99,8 @@ class Progress:
     """Counts results and draws a bar on stderr; "auto" only if that is a terminal.
 
     It shows the best mean score of the candidates that have all ``n_folds`` results, by ``metric``,
-    and how long the rest may take: never longer than the limits leave.
+    and how long the rest may take: never longer than the limits leave. What ends within ``silent``
+    seconds shows no bar, and ``pause`` seconds lie between two drawings.
     """
 
     def __init__(
@@ -110,7 +110,10 @@ class Progress:
         metric: Any = "score",
         shown: Any = "auto",
         limits: Limits | None = None,
+        silent: float = SILENT,
+        pause: float = PAUSE,
     ):
+        self.silent, self.pause = silent, pause
         self.total, self.n_folds, self.metric = total, n_folds, metric
         self.limits = limits or Limits()
         self.shown = sys.stderr.isatty() if shown == "auto" else bool(shown)
@@ -133,7 +136,7 @@ class Progress:
 
     def _draw(self) -> None:
         now = time.monotonic()
-        if now - self._start < SILENT or now - self._drawn < PAUSE:
+        if now - self._start < self.silent or now - self._drawn < self.pause:
             return
         self._drawn = now
         if self._line is None:

@@ -32,11 +32,14 @@ class RowSearch(KernelSearchCV):
     rows, is then chosen on all of them.
     """
 
-    def fit(self, X: Rows, y: Any = None, **params: Any) -> RowSearch:
+    def fit(
+        self, X: Rows, y: Any = None, *, choosing_rows: int = CHOOSING_ROWS, **params: Any
+    ) -> RowSearch:
         """Cross-validate each kernel in a pass, fit the best to all rows, and write the report."""
         start, limits = time.monotonic(), Limits.of(time_limit=self.time_limit)
         rows = X if y is None else X.with_target(np.asarray(y))
-        run = _RowRun(self.estimator, rows, params.get("sample_weight"), self.random_state)
+        weight = params.get("sample_weight")
+        run = _RowRun(self.estimator, rows, weight, self.random_state, choosing_rows)
         first = [GridAxis(name, tuple(values)) for name, values in self.param_grid.items()]
         self.status_ = run.all_of(candidates(first), limits)
         if self.status_ == "complete":
@@ -97,13 +100,20 @@ class RowTrial(NamedTuple):
 class _RowRun:
     """Kernels that are tried on some of the rows."""
 
-    def __init__(self, estimator: Any, rows: Rows, weight: Any, seed: int):
+    def __init__(
+        self,
+        estimator: Any,
+        rows: Rows,
+        weight: Any,
+        seed: int,
+        most_rows: int,
+    ):
         self.estimator, self.rows, self.seed = estimator, rows, seed
         self.some, self.weight = rows, weight
         self.tried: list[RowTrial] = []
-        if rows.n > CHOOSING_ROWS:
+        if rows.n > most_rows:
             random = np.random.default_rng(seed)
-            drawn = random.choice(rows.n, CHOOSING_ROWS, replace=False, shuffle=False)
+            drawn = random.choice(rows.n, most_rows, replace=False, shuffle=False)
             self.some = open_rows(*rows.take_both(drawn))
             self.weight = None if weight is None else np.asarray(weight)[drawn]
 
@@ -157,7 +167,13 @@ def refuse_for_passes(**options: tuple[Any, Any]) -> None:
 
 
 def tune_rows(
-    estimator: Any, rows: Rows, *, time_limit: float | None, seed: int | None, weight: Any
+    estimator: Any,
+    rows: Rows,
+    *,
+    time_limit: float | None,
+    seed: int | None,
+    weight: Any,
+    choosing_rows: int = CHOOSING_ROWS,
 ) -> RowSearch:
     """Return a fitted search over the kernels that suit the rows; λ is part of every fit."""
     random = np.random.default_rng(seed or 0)
@@ -165,4 +181,5 @@ def tune_rows(
     found = axes(estimator, *rows.take_both(some), random)
     grid = {axis.name: list(axis.values) for axis in found if axis.name != "lam"}
     search = RowSearch(estimator, grid, time_limit=time_limit, random_state=seed or 0)
-    return search.fit(rows, **({} if weight is None else {"sample_weight": weight}))
+    weights = {} if weight is None else {"sample_weight": weight}
+    return search.fit(rows, choosing_rows=choosing_rows, **weights)

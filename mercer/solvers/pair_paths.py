@@ -11,7 +11,7 @@ from mercer._scratch import scratch
 from mercer.gram import SINGLE_RANGE
 from mercer.solvers._path_loops import follow_each
 from mercer.solvers._turn_loops import ALL_UNCLEAR
-from mercer.solvers.dense import OPERATIONS_BETWEEN_CHECKS as BETWEEN
+from mercer.solvers.dense import OPERATIONS_BETWEEN_CHECKS
 
 SQUARES_TOGETHER = 2**22  # kernel values of what is solved between two looks at the clock
 MOST_POINTS = 2000  # of a pair; a larger one fills the time between looks by itself
@@ -39,10 +39,13 @@ def follow_pairs(
     *,
     tol: float,
     limits: Limits,
+    most_points: int = MOST_POINTS,
+    between: float = OPERATIONS_BETWEEN_CHECKS,
 ) -> PairValues:
     """Solve C-machines of pairs of classes for bounds (path, n), each step from the one before.
 
-    Violation and relative gap are at most ``tol``, as `follow` has them.
+    Violation and relative gap are at most ``tol``, as `follow` has them. Pairs of more than
+    ``most_points``, and those that take more than ``between`` operations, are left.
     """
     offsets = np.cumsum([0, *(len(pair.rows) for pair in pairs)])
     index = np.concatenate([pair.rows for pair in pairs]).astype(np.int64)
@@ -51,7 +54,7 @@ def follow_pairs(
         np.zeros((len(bounds), len(pairs), len(asked))), np.zeros(len(pairs), np.bool_)
     )
     most = int(np.diff(offsets).max())
-    if most > MOST_POINTS or not K.diagonal().max(initial=0.0) < SINGLE_RANGE:
+    if most > most_points or not K.diagonal().max(initial=0.0) < SINGLE_RANGE:
         return found
     square = scratch((most * most,), K.dtype, brief=True)
     fixed = square.view()
@@ -65,7 +68,7 @@ def follow_pairs(
             break
         todo = np.arange(first, min(first + together, len(pairs)))
         follow_each(
-            K, across, todo, offsets, index, sign, bounds, tol, BETWEEN, square, fixed, rows, room,
+            K, across, todo, offsets, index, sign, bounds, tol, between, square, fixed, rows, room,
             found.values, found.done,
         )  # fmt: skip
     return found

@@ -39,13 +39,22 @@ Residuals = Callable[[Piece, np.ndarray], np.ndarray]
 """Takes rows and their kernel values (b, r); returns q (b, t)."""
 
 
-def restriction(run: SpanRun, residuals: Residuals, objective: float, lam: float) -> dict[str, Any]:
+def restriction(
+    run: SpanRun,
+    residuals: Residuals,
+    objective: float,
+    lam: float,
+    *,
+    exact_rows: int = EXACT_ROWS,
+    pair_work: float = PAIR_WORK,
+    bound_work: float = BOUND_WORK,
+) -> dict[str, Any]:
     """Return the parts of a certificate that say how far the restriction may be off.
 
     The first of these that holds:
 
-    1. "exact", from all pairs of rows: up to 2,048 rows, or n·50 ≤ m²;
-    2. "bound", (Σ|qᵢ|√ρᵢ)²/λ with ρᵢ = k(xᵢ, xᵢ) − ‖φ(xᵢ)‖²: n·m² ≤ 4·10¹⁰;
+    1. "exact", from all pairs of rows: up to ``exact_rows``, or n·``pair_work`` ≤ m²;
+    2. "bound", (Σ|qᵢ|√ρᵢ)²/λ with ρᵢ = k(xᵢ, xᵢ) − ‖φ(xᵢ)‖²: n·m² ≤ ``bound_work``;
     3. "estimate", from 16 groups of 256 random rows, with a 95 % interval: it proves nothing.
 
     ``restriction_gap`` is relative to the objective.
@@ -54,9 +63,9 @@ def restriction(run: SpanRun, residuals: Residuals, objective: float, lam: float
     if not lam > 0.0:
         return {"restriction": "bound", "restriction_gap": "unknown: lam is 0"}
     look = _Look(run, residuals)
-    if n <= EXACT_ROWS or n * PAIR_WORK <= r * r:
+    if n <= exact_rows or n * pair_work <= r * r:
         kind, values = "exact", {"restriction_gap": look.exact()}
-    elif n * float(r) * r <= BOUND_WORK:
+    elif n * float(r) * r <= bound_work:
         kind, values = "bound", {"restriction_gap": look.bound()}
     else:
         middle, low, high = look.estimate()

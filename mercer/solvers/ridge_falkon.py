@@ -15,7 +15,7 @@ from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
 from mercer.solvers.span import PieceBlock, Span, SpanProblem
 
-SHARES = (16, 4)  # one block in so many: the problems that the first guesses come from
+SHARES = (16, 4)
 LEAST_BLOCKS = 8  # of such a part: fewer are no sample of the rows
 CUT = 1e-3  # how far a round lowers the residual before it is computed again in float64
 ROUGH = 3e-2  # the same for the problems of some of the blocks
@@ -34,6 +34,7 @@ def solve_ridge_cg(
     shift: np.ndarray | None = None,
     passes: Passes | None = None,
     errors: FoldErrors | None = None,
+    shares: Sequence[int] = SHARES,
 ) -> SpanSolution:
     """Minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + λ‖f‖² over f in the span of landmarks and b.
 
@@ -51,6 +52,8 @@ def solve_ridge_cg(
         λ > 0.
     errors : FoldErrors, default=None
         By which λ was chosen.
+    shares : sequence of int
+        One block in so many makes a problem that the next one's first guess comes from.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def solve_ridge_cg(
     run = RidgeRun(span, problem, fit_intercept, shift, passes)
     blocks = run.light_blocks()
     c = np.zeros((span.rank, problem.n_targets))
-    for share in SHARES:
+    for share in shares:
         if len(blocks) >= share * LEAST_BLOCKS:
             c = _Part(run, blocks[::share], lam, share).improved(c, ROUGH)[0]
     whole = _Part(run, blocks, lam, 1)

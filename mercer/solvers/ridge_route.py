@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor
 
 from mercer._array import format_bytes, n_threads
+from mercer.gram import gram
+from mercer.kernels.base import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.ridge_folds import FOLDS
 from mercer.solvers.ridge_run import add_products
@@ -16,6 +20,8 @@ from mercer.solvers.span import BLOCK_VALUES, COPIES, CORES, Span
 NORMAL_UP_TO = 4000  # landmarks: beyond, conjugate gradients take less time than n·m²
 LEAST_LANDMARKS = 200
 TIMED_ROWS = 1000  # by which a forecast is made
+PRODUCTS = 20  # with the whole matrix, beside its factor: refinement and proof
+EIGENVECTORS = 4  # times n³ multiplications: what decomposing, and the rounds before it, take
 CG_PASSES = 12  # of all rows, about
 
 
@@ -33,6 +39,53 @@ def forecast(span: Span, rows: Sample, n: int, route: RidgeRoute) -> float:
         add_products(np.zeros((span.rank, span.rank)), values)
         seconds += time.perf_counter() - start
     return seconds * n / max(len(some), 1) / n_threads()
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    """Return what it takes when nothing has to be loaded any more: the better of two runs."""
+    times = []
+    for _ in range(2):
+        start = time.monotonic()
+        work()
+        times.append(time.monotonic() - start)
+    return max(min(times), 1e-9)
+
+
+class RidgePace(NamedTuple):
+    """What steps of a fit take on this machine, in seconds."""
+
+    value: float  # a kernel value
+    product: float  # a multiplication and an addition of a factor in float32
+
+    @classmethod
+    def measured(cls, kernel: Kernel, rows: Sample) -> RidgePace:
+        """Time a small matrix, and a factor as `solve_ridge` makes it of many rows."""
+        some = rows[: min(len(rows), TIMED_ROWS)]
+        matrix = _seconds(lambda: gram(kernel, some, storage="dense", dtype=np.float64))
+        A = np.eye(TIMED_ROWS, dtype=np.float32) + np.float32(1.0 / TIMED_ROWS)
+        factor = _seconds(lambda: cho_factor(A, lower=True, check_finite=False))
+        return cls(matrix / len(some) ** 2, factor * 6.0 / TIMED_ROWS**3)
+
+    def exact(self, n: int) -> float:
+        """Return about what a fit takes that has a coefficient for each row."""
+        return (self.value + PRODUCTS * self.product) * n * n + self.product * n**3 / 6.0
+
+    def in_span(self, n: int, m: int) -> float:
+        """Return about what the normal equations of m landmarks take."""
+        return (2.0 * self.value + m * self.product) * n * m + 4.0 * self.product * m**3
+
+    def rows_within(self, seconds: float) -> int:
+        """Return how many rows leave-one-out has time for."""
+        return max(int((seconds / (EIGENVECTORS * self.product)) ** (1 / 3)), LEAST_LANDMARKS)
+
+    def landmarks_within(self, seconds: float, n: int) -> int:
+        """Return how many landmarks n rows have time for; 0: every row is one."""
+        if self.exact(n) <= seconds:
+            return 0
+        m = min(NORMAL_UP_TO, n)
+        while m > LEAST_LANDMARKS and self.in_span(n, m) > seconds:
+            m = max(int(0.8 * m), LEAST_LANDMARKS)
+        return m
 
 
 class RidgeRoute(NamedTuple):

@@ -20,9 +20,9 @@ from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import fill_tiles
 from mercer.solvers.pivoted import pivoted_cholesky
 
-BLOCK_VALUES = 2**21  # kernel values that a worker has at once, unless the budget is smaller
+BLOCK_VALUES = 2**21  # of the kernel; more are not faster
 ROW_BYTES = 2**24  # of rows that are read at once
-WORK = 2e10  # operations of a block: about half a second, after which a pass can be stopped
+BLOCK_WORK = 2e10  # about half a second
 CORES = 6  # matrices of the landmarks alone
 COPIES = 5  # of kernel values that a worker has at once: features, weighted ones, parts of them
 NEARLY_DEPENDENT = 1e-10  # pivots, relative to the largest: with less no gradient can be proved
@@ -119,10 +119,21 @@ class Span:
         The m landmarks.
     budget : int
         Bytes.
+    block_values : int
+        Kernel values that a worker has at once, unless the budget is smaller.
+    block_work : float
+        Operations of a block, after which a pass can be stopped.
     """
 
-    def __init__(self, kernel: Kernel, points: Sample, budget: int):
-        self.kernel, self.n_points = kernel, len(points)
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Sample,
+        budget: int,
+        block_values: int = BLOCK_VALUES,
+        block_work: float = BLOCK_WORK,
+    ):
+        self.kernel, self.n_points, self._block_work = kernel, len(points), block_work
         core = fresh_array(gram(kernel, points, dtype=np.float64, memory=budget))
         largest = float(np.diagonal(core).max(initial=0.0))
         U, order = pivoted_cholesky(core, NEARLY_DEPENDENT * max(largest, TINY))
@@ -133,7 +144,7 @@ class Span:
         self.budget = budget
         m = max(self.n_points, 1)
         room = max(budget - 8 * CORES * m * m, budget // 4) // (8 * COPIES * n_threads())
-        self.step = max(1, min(BLOCK_VALUES, room) // m)
+        self.step = max(1, min(block_values, room) // m)
         """Rows whose kernel values are in memory at once."""
 
     def without_factor(self) -> Span:
@@ -149,7 +160,7 @@ class Span:
 
     def rows_of_block(self, problem: SpanProblem, work_per_row: float) -> int:
         """Return how many rows make a block: what is read at once, and worth half a second."""
-        most = min(WORK / max(work_per_row, 1.0), ROW_BYTES / problem.row_bytes())
+        most = min(self._block_work / max(work_per_row, 1.0), ROW_BYTES / problem.row_bytes())
         return max(self.step, int(most))
 
     def pieces(self, block: PieceBlock) -> Iterator[tuple[slice, Piece]]:

@@ -21,7 +21,6 @@ from mercer.rows import open as open_rows
 from mercer.solvers import EigenSolution, leading_centered_eigenpairs, leading_eigenpairs
 from mercer.solvers.eigen import few
 from mercer.solvers.gram_eigen import STORED_ARRAYS
-from mercer.solvers.span import Span
 from mercer.spectral._base import COUNT, POSITIVE, check_scores, precision_of
 from mercer.spectral._pca_span import span_pca
 from mercer.spectral._preimage import METHODS, FeaturePoints, choose_method, preimages
@@ -176,11 +175,11 @@ class KernelPCA(Transformer, InSpan):
         if not isinstance(X, Rows):
             rows = open_rows(self._fit_rows(X)[0].data)
             names = getattr(self, "feature_names_in_", None)
-        budget = parse_memory(self.memory)
         m = self._span_route("normal", *rows.shape, in_memory=False).landmarks
         task = self._prepared(rows, m, None, (_no_targets, 1))
-        span = Span(self.kernel_, task.points, budget)
-        found = span_pca(span, task.problem, self.n_components, self.tol, task.passes)
+        found = span_pca(
+            self._span_of(task.points), task.problem, self.n_components, self.tol, task.passes
+        )
         self._keep_columns(rows)
         if names is not None:
             self.feature_names_in_ = names

@@ -16,6 +16,7 @@ from mercer._limits import Limits
 from mercer.losses import Logistic, ScalarRisk
 from mercer.optimize import _l1_newton
 from mercer.optimize._l1_newton import L1Newton, L1Problem
+from tests.cases import table
 from tests.compare import refuses
 from tests.strategies import tables
 
@@ -225,22 +226,33 @@ def test_sparse_and_scaled_rows_give_the_same_machine():
     assert 0 < np.count_nonzero(plain.coef_) < 12
 
 
+@pytest.mark.parametrize("d", [4, 30])
+def test_columns_far_from_0_are_nearly_alike_and_no_trouble(d):
+    X = 4096.0 + table(120, d, seed=1)
+    y = X[:, 0] + X[:, 1] > 8192.0
+    assert LinearSVC(penalty="l1").fit(X, y).certificate_.ok
+    assert LogisticRegression(l1_ratio=1.0, fit_intercept=False).fit(X, y).certificate_.ok
+
+
 def test_a_kink_in_loss_and_penalty_is_refused():
     X, y = labelled(30, 3, 2)
     refuses(lambda: LinearSVC(penalty="l1", loss="hinge").fit(X, y), ValueError, "squared_hinge")
 
 
-def test_many_sparse_columns_are_swept_as_they_are(monkeypatch):
+def test_many_sparse_columns_are_swept_as_they_are():
     rng = np.random.default_rng(0)
     A = sp.random_array((300, 900), density=0.02, rng=rng, format="csr")
     y = A @ rng.normal(size=900) + 0.1 * rng.normal(size=300) > 0
-    other = LogisticRegression(lam=0.05, l1_ratio=1.0).fit(A, y)  # by the Hessian of the set
-    monkeypatch.setattr(_l1_newton, "HESSIAN_COLUMNS", 100)
-    model = LogisticRegression(lam=0.05, l1_ratio=1.0).fit(A, y)
-    assert np.count_nonzero(model.coef_) > 100
-    assert model.certificate_.ok
-    assert other.certificate_.ok
-    np.testing.assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=1e-6)
+    risk = ScalarRisk(Logistic(), 2.0 * y - 1.0, np.ones(300))
+    problem = L1Problem(A, risk, np.full(900, 0.05), np.zeros(900), balanced=False)
+    by_hessian, swept = (
+        L1Newton(problem, columns).solution(1e-6, Limits.of(-1, None), "")
+        for columns in (1000, 100)
+    )
+    assert np.count_nonzero(swept.value) > 100
+    assert swept.certificate.ok
+    assert by_hessian.certificate.ok
+    np.testing.assert_allclose(swept.certificate.primal, by_hessian.certificate.primal, rtol=1e-5)
 
 
 def test_sweeps_over_sparse_columns_minimise_the_parabola():

@@ -199,6 +199,14 @@ def test_repeated_and_constant_columns_are_no_trouble():
     assert not model.coef_[10:].any()
 
 
+@pytest.mark.parametrize("lam", [1.0, 1e-3])
+@pytest.mark.parametrize("d", [4, 30])
+def test_columns_far_from_0_are_nearly_alike_and_no_trouble(d, lam):
+    X = 4096.0 + table(60, d, seed=1)
+    y = np.sin(X[:, 0]) + X[:, 1] - 4096.0
+    assert Lasso(lam, fit_intercept=False).fit(X, y).certificate_.ok
+
+
 def test_few_sweeps_are_said():
     X, y = planted(40, 400)
     with pytest.warns(ConvergenceWarning, match="max_iter"):

@@ -138,12 +138,11 @@ def test_it_is_saved_and_fitted_again(tmp_path):
     np.testing.assert_array_equal(exact.predict(X), SVC().fit(X, y).predict(X))
 
 
-def test_many_rows_in_blocks_are_cut_into_cells(monkeypatch):
-    monkeypatch.setattr(svm, "EXACT_ROWS", 300)
+def test_rows_in_blocks_are_cut_into_cells():
     X, y = problem()
     table = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y})
     opened = rows.open(table, "y")
-    model = SVC(cell_size=200).fit(opened)
+    model = SVC(cell_size=200, route="cells").fit(opened)
     assert model.certificate_.cells == 4
     by_array = SVC(cell_size=200, route="cells").fit(X, y)
     np.testing.assert_array_equal(model.predict(opened), by_array.predict(X))
@@ -151,6 +150,15 @@ def test_many_rows_in_blocks_are_cut_into_cells(monkeypatch):
     np.testing.assert_array_equal(model.predict(turned), by_array.predict(X))
     few = SVC().fit(rows.open(table[:250], "y"))
     assert few.cell_thresholds_ is None
+
+
+def test_many_rows_are_cut_unless_they_are_an_array_or_the_exact_route_is_asked_for():
+    X, y = problem()
+    many, few = rows.open(X, y), rows.open(X[:300], y[:300])
+    assert svm.goes_in_cells("auto", many, exact_rows=300)
+    assert not svm.goes_in_cells("auto", few, exact_rows=300)
+    assert not svm.goes_in_cells("auto", X, exact_rows=300)
+    assert not svm.goes_in_cells("exact", many, exact_rows=300)
 
 
 def test_a_search_fits_what_is_meant():

@@ -184,6 +184,7 @@ def interaction(seed, n=700, d=20):
     return rows, y + 0.3 * rows[:, 4] + 0.2 * random.normal(size=n)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [2, pytest.param(5, marks=pytest.mark.long)])
 def test_the_shape_that_a_metric_likes_teaches_it_again(seed):
     """Chosen among columns of noise, width and exponent are not those of the columns that matter.
@@ -255,6 +256,7 @@ def steps(seed, n=500):
     return rows, y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_evidence_sees_what_gradients_do_not(seed):
     """A rough function has no gradient that a kernel of many columns could see."""

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 
 from mercer import KernelRidge, KernelRidgeClassifier, KernelSearchCV
 from mercer.kernels import RBF, Laplacian, Linear, Polynomial
-from mercer.solvers import restriction, ridge_falkon, span
+from mercer.kernels.sample import Sample
+from mercer.rows.checkpoint import Passes
+from mercer.solvers.restriction import restriction
+from mercer.solvers.ridge_falkon import solve_ridge_cg
 from mercer.solvers.ridge_folds import FOLDS, fold_numbers
+from mercer.solvers.ridge_landmarks import solve_ridge_landmarks
 from mercer.solvers.ridge_route import choose_route
+from mercer.solvers.ridge_run import RidgeRun
+from mercer.solvers.span import InMemory, Span
 
 
 def problem(n=300, d=3, targets=None, seed=0):
@@ -68,13 +74,26 @@ def test_as_many_landmarks_as_rows_are_none():
     np.testing.assert_array_equal(model.predict(X), KernelRidge(lam="loo").fit(X, y).predict(X))
 
 
-def test_blocks_change_nothing(monkeypatch):
+def span_problem(X, y, m, **blocks):
+    """Return the span of the first m rows, and the problem of all."""
+    span = Span(RBF(gamma=0.3), Sample(X[:m]), 10**9, **blocks)
+    return span, InMemory(Sample(X), y.reshape(len(X), -1), np.ones(len(X)))
+
+
+def values(span, solution, X):
+    return span.kernel(X, X[: span.n_points]) @ solution.value + solution.intercept
+
+
+def test_blocks_change_nothing():
     X, y = problem(300, targets=2)
-    model = KernelRidge(RBF(gamma=0.3), landmarks=40, random_state=0)
-    whole = model.fit(X, y).predict(X)
-    monkeypatch.setattr(span, "BLOCK_VALUES", 40 * 7)
-    monkeypatch.setattr(span, "WORK", 1.0)
-    np.testing.assert_allclose(model.fit(X, y).predict(X), whole, rtol=1e-9)
+    whole, few = (
+        values(given[0], solve_ridge_landmarks(*given, 1.0), X)
+        for given in (
+            span_problem(X, y, 40),
+            span_problem(X, y, 40, block_values=40 * 7, block_work=1.0),
+        )
+    )
+    np.testing.assert_allclose(few, whole, rtol=1e-9)
 
 
 def test_several_targets_are_several_problems():
@@ -217,14 +236,12 @@ def test_conjugate_gradients_reach_what_normal_equations_reach(kernel, targets):
     np.testing.assert_allclose(steps.predict(X), normal.predict(X), atol=1e-4 * spread)
 
 
-def test_first_guesses_from_some_blocks_save_passes(monkeypatch):
+def test_first_guesses_from_some_blocks_lead_to_the_same():
     X, y = problem(4_000)
-    monkeypatch.setattr(span, "BLOCK_VALUES", 100 * 30)
-    monkeypatch.setattr(span, "WORK", 1.0)
-    model = KernelRidge(RBF(gamma=0.3), lam=1.0, landmarks=100, route="cg", random_state=0)
-    warm = model.fit(X, y).predict(X)
-    monkeypatch.setattr(ridge_falkon, "SHARES", ())
-    cold = model.fit(X, y).predict(X)
+    span, rows = span_problem(X, y, 100, block_values=100 * 30, block_work=1.0)
+    about = {"shift": np.array([y.mean()])}
+    warm = values(span, solve_ridge_cg(span, rows, 1.0, **about), X)
+    cold = values(span, solve_ridge_cg(span, rows, 1.0, shares=(), **about), X)
     np.testing.assert_allclose(warm, cold, atol=1e-4)
 
 
@@ -261,20 +278,26 @@ def objective(model, X, y, lam):
     return np.sum((y - f) ** 2) + lam * alpha @ RBF(gamma=0.5)(centres) @ alpha
 
 
-def test_an_estimate_covers_what_is_exact(monkeypatch):
+def test_an_estimate_covers_what_is_exact():
     X, y = problem(5_000, d=2)
-    model = KernelRidge(RBF(gamma=0.5), lam=0.5, landmarks=20, random_state=0)
-    monkeypatch.setattr(restriction, "EXACT_ROWS", 10**6)
-    exact = model.fit(X, y).certificate_
-    monkeypatch.setattr(restriction, "EXACT_ROWS", 0)
-    monkeypatch.setattr(restriction, "PAIR_WORK", 1e9)
-    bound = model.fit(X, y).certificate_
-    monkeypatch.setattr(restriction, "BOUND_WORK", 0.0)
-    guess = model.fit(X, y).certificate_
-    assert [c.restriction for c in (exact, bound, guess)] == ["exact", "bound", "estimate"]
-    assert guess.restriction_low <= exact.restriction_gap <= guess.restriction_high
-    assert exact.restriction_gap <= bound.restriction_gap
-    assert guess.ok  # of the restricted problem: an estimate is never part of the proof
+    span, rows = span_problem(X, y, 20)
+    solution = solve_ridge_landmarks(span, rows, 0.5)
+    run = RidgeRun(span, rows, True, None, Passes())
+    beta = solution.value[span.order]
+
+    def residuals(piece, values):
+        return piece.Y - solution.intercept - values @ beta
+
+    def found(**given):
+        return restriction(run, residuals, solution.certificate.objective, 0.5, **given)
+
+    exact = found(exact_rows=10**6)
+    bound = found(exact_rows=0, pair_work=1e9)
+    guess = found(exact_rows=0, pair_work=1e9, bound_work=0.0)
+    assert [c["restriction"] for c in (exact, bound, guess)] == ["exact", "bound", "estimate"]
+    assert guess["restriction_low"] <= exact["restriction_gap"] <= guess["restriction_high"]
+    assert exact["restriction_gap"] <= bound["restriction_gap"]
+    assert solution.certificate.restriction_gap == pytest.approx(bound["restriction_gap"])
 
 
 def test_landmarks_may_be_given():

@@ -14,9 +14,11 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import KernelRidge, KernelRidgeClassifier, MetricRidge, load, rows, save
+from mercer._in_span import InSpan
 from mercer.kernels import RBF, Precomputed, Spectrum
-from mercer.rows import RowsError, checkpoint
-from mercer.solvers import span
+from mercer.rows import RowsError
+from mercer.rows.checkpoint import Passes
+from mercer.solvers.span import Span
 
 N = 700
 
@@ -39,20 +41,29 @@ def folder(tmp_path):
     return home
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(span, "BLOCK_VALUES", 40 * 50)
-    monkeypatch.setattr(span, "WORK", 1.0)
+class SmallBlocks(InSpan):
+    """Reads few rows at once, as a fit of many rows does."""
+
+    def _span_of(self, points):
+        return Span(self.kernel_, points, 10**9, block_values=40 * 50, block_work=1.0)
+
+
+class RidgeInSmallBlocks(SmallBlocks, KernelRidge):
+    pass
+
+
+class ClassifierInSmallBlocks(SmallBlocks, KernelRidgeClassifier):
+    pass
 
 
 OPTIONS = {"kernel": "rbf", "landmarks": 40, "random_state": 0}
 
 
 @pytest.mark.parametrize("options", [{"lam": 0.1}, {"lam": [0.1, 10.0]}, {"route": "cg"}])
-def test_a_folder_of_files_is_fitted_as_its_rows_in_memory(options, folder, small_blocks):
+def test_a_folder_of_files_is_fitted_as_its_rows_in_memory(options, folder):
     X, y = problem()
     opened = rows.open(folder, "y", columns=["a", "b", "c"])
-    from_files = KernelRidge(**OPTIONS, **options).fit(opened)
+    from_files = RidgeInSmallBlocks(**OPTIONS, **options).fit(opened)
     from_memory = KernelRidge(**OPTIONS, **options).fit(X, y)
     np.testing.assert_array_equal(from_files.landmark_indices_, from_memory.landmark_indices_)
     np.testing.assert_allclose(from_files.predict(opened), from_memory.predict(X), rtol=1e-5)
@@ -63,12 +74,12 @@ def test_a_folder_of_files_is_fitted_as_its_rows_in_memory(options, folder, smal
     assert from_files.kernel_.gamma == pytest.approx(from_memory.kernel_.gamma)
 
 
-def test_classes_with_weights(folder, small_blocks):
+def test_classes_with_weights(folder):
     X, y = problem()
     labels = np.where(y > 5.5, "high", np.where(y > 4.5, "middle", "low"))
     weight = np.random.default_rng(0).uniform(0.5, 2.0, size=N)
     opened = rows.open(folder, "label", columns=["a", "b", "c"])
-    model = KernelRidgeClassifier(**OPTIONS, lam=0.1, class_weight="balanced")
+    model = ClassifierInSmallBlocks(**OPTIONS, lam=0.1, class_weight="balanced")
     from_files = model.fit(opened, sample_weight=weight)
     found = from_files.decision_function(opened)
     assert from_files.classes_.tolist() == ["high", "low", "middle"]
@@ -78,10 +89,10 @@ def test_classes_with_weights(folder, small_blocks):
     np.testing.assert_array_equal(labels_found, from_memory.predict(X))
 
 
-def test_two_classes_are_one_target(small_blocks):
+def test_two_classes_are_one_target():
     X, y = problem()
     opened = rows.open(X, (y > 5).astype(int))
-    model = KernelRidgeClassifier(**OPTIONS, lam=0.1).fit(opened)
+    model = ClassifierInSmallBlocks(**OPTIONS, lam=0.1).fit(opened)
     assert model.decision_function(opened).shape == (N,)
     assert model.classes_.dtype.kind == "i"
 
@@ -96,11 +107,11 @@ def test_few_rows_are_fitted_exactly(folder):
     assert forced.route_ in ("normal", "cg")
 
 
-def test_sparse_rows_and_targets_passed_apart(small_blocks):
+def test_sparse_rows_and_targets_passed_apart():
     _, y = problem()
     some = sp.random(N, 30, 0.2, random_state=0, format="csr") + sp.csr_array((N, 30))
     Y = np.column_stack([y, -y])
-    model = KernelRidge(**OPTIONS, lam=0.1)
+    model = RidgeInSmallBlocks(**OPTIONS, lam=0.1)
     in_blocks = model.fit(rows.open(some), Y).predict(some)
     np.testing.assert_allclose(in_blocks, model.fit(some, Y).predict(some), rtol=1e-7)
 
@@ -118,7 +129,7 @@ def test_predictions_need_the_columns_in_any_order_and_others_do_not_matter(fold
         model.predict(rows.open(X[:, :2]))
 
 
-def test_a_model_of_rows_is_saved(folder, tmp_path, small_blocks):
+def test_a_model_of_rows_is_saved(folder, tmp_path):
     opened = rows.open(folder, "y", columns=["a", "b", "c"])
     model = KernelRidge(**OPTIONS, lam=[0.1, 1.0]).fit(opened)
     save(model, tmp_path / "m.mercer")
@@ -152,10 +163,7 @@ def test_rows_that_change_in_the_middle_of_a_fit_end_it(folder):
     assert not hasattr(model, "kernel_")
 
 
-def test_the_route_is_said_before_the_work_and_passes_after_it(folder, caplog, monkeypatch):
-    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
-    monkeypatch.setattr(span, "BLOCK_VALUES", 40 * 50)
-    monkeypatch.setattr(span, "WORK", 1.0)
+def test_the_route_is_said_before_the_work_and_passes_after_it(folder, caplog):
     with caplog.at_level("INFO", logger="mercer"):
         KernelRidge(**OPTIONS).fit(rows.open(folder, "y", columns=["a", "b", "c"]))
     said = [record.getMessage() for record in caplog.records]
@@ -163,23 +171,31 @@ def test_the_route_is_said_before_the_work_and_passes_after_it(folder, caplog, m
         "KernelRidge: 700 rows by normal equations over 40 landmarks, about 2"
     )
     assert said[1].startswith("about ")
-    assert any(" %, about" in line for line in said)
     assert said[-1].startswith("pass ")
+
+
+def test_a_long_pass_says_how_far_it_is(caplog):
+    with caplog.at_level("INFO", logger="mercer"):
+        found = Passes(silent=-1.0).run(lambda block, state: (block,), [1.0, 2.0, 3.0, 4.0], None)
+    assert found == (10.0,)
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0].startswith("pass 1: 25 %, about")
+    assert len(said) == 5
 
 
 # ---------------------------------------------------------------- checkpoints
 @pytest.mark.parametrize("route", ["normal", "cg"])
-def test_a_fit_goes_on_from_its_last_pass(route, folder, tmp_path, small_blocks):
+def test_a_fit_goes_on_from_its_last_pass(route, folder, tmp_path):
     opened = rows.open(folder, "y", columns=["a", "b", "c"])
     given = {**OPTIONS, "random_state": None, "lam": [0.1, 1.0], "route": route}
     home = tmp_path / "kept"
-    whole = KernelRidge(**given, checkpoint=str(home)).fit(opened)
+    whole = RidgeInSmallBlocks(**given, checkpoint=str(home)).fit(opened)
     files = sorted(home.glob("*.npz"))
     assert len(files) > 2
     for last in (files[-1], files[2]):  # as if the process had ended there
         for path in [p for p in sorted(home.glob("*.npz")) if p >= last]:
             path.unlink()
-        again = KernelRidge(**given, checkpoint=str(home)).fit(opened)
+        again = RidgeInSmallBlocks(**given, checkpoint=str(home)).fit(opened)
         np.testing.assert_array_equal(again.dual_coef_, whole.dual_coef_)
         np.testing.assert_array_equal(again.landmark_indices_, whole.landmark_indices_)
         assert again.certificate_ == whole.certificate_

@@ -62,6 +62,7 @@ def test_scores_are_those_of_machines_that_see_all_rows_and_not_the_hidden_label
     assert seen == 4
 
 
+@pytest.mark.long
 def test_it_finds_the_moons_and_says_how_little_it_knows():
     search = tune(LaplacianSVC(RBF()), X, few(3))
     assert search.score(X, TRUE) > 0.97

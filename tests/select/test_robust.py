@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import SVC, KernelLogistic, KernelRidge, _limits
 from mercer.kernels import RBF, FromFunction, Polynomial
 from mercer.select import KernelSearchCV
+from mercer.select.progress import Progress, _TextLine
 from tests.cases import table, two_classes
 
 X = table(40, 3)
@@ -261,20 +263,14 @@ def test_nothing_is_drawn_where_there_is_no_terminal(capsys, progress):
 
 
 def test_a_bar_tells_how_far_and_how_good(capsys, monkeypatch):
-    monkeypatch.setattr("mercer.select.progress.SILENT", 0.0)
-    monkeypatch.setattr("mercer.select.progress.PAUSE", 0.0)
-    monkeypatch.setattr("mercer.select.progress._open_line", _text_line)
+    at_once = partial(Progress, silent=0.0, pause=0.0)
+    monkeypatch.setattr("mercer.select.engine.Progress", at_once)
+    monkeypatch.setattr("mercer.select.progress._open_line", _TextLine)
     search = KernelSearchCV(SVC(), {"C": [0.1, 1.0]}, progress=True).fit(X, CLASSES)
     drawn = capsys.readouterr().err
     assert "10/10" in drawn
     assert f"best {search.best_score_:.4g}" in drawn
     assert "s left" in drawn
-
-
-def _text_line(total):
-    from mercer.select.progress import _TextLine
-
-    return _TextLine(total)
 
 
 def test_no_warning_where_all_is_well():

@@ -47,12 +47,12 @@ def test_classes_weights_and_checkpoints(tmp_path):
     assert np.mean(again.predict(X) == (y > 0)) > 0.9
 
 
-def test_kernels_are_compared_on_some_of_many_rows(monkeypatch):
-    monkeypatch.setattr(row_search, "CHOOSING_ROWS", 300)
+def test_kernels_are_compared_on_some_of_many_rows():
     X, y = problem(2_000)
     weight = np.ones(len(y))
     weight[:500] = 0.0
-    search = tune(KernelRidge(landmarks=40), rows.open(X, y), sample_weight=weight, random_state=0)
+    given = {"time_limit": None, "seed": 0, "weight": weight, "choosing_rows": 300}
+    search = row_search.tune_rows(KernelRidge(landmarks=40), rows.open(X, y), **given)
     assert set(search.cv_results_["n_resources"]) == {300, 2_000}
     assert search.best_score_ > -0.1
     assert search.best_estimator_.certificate_.points == 2_000

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 from mercer import KernelSearchCV
 from mercer._limits import Limits
@@ -9,7 +10,6 @@ from mercer.kernels import RBF
 from mercer.machines import SVC
 from mercer.margin import MarginProblem
 from mercer.solvers import DenseMatrix
-from mercer.solvers import pair_paths as module
 from mercer.solvers.margin import follow
 from mercer.solvers.pair_paths import ClassPair, follow_pairs
 
@@ -52,13 +52,12 @@ def test_values_are_those_of_machines_solved_one_by_one(seed):
             np.testing.assert_allclose(found.values[step, number], expected, atol=1e-4)
 
 
-def test_pairs_that_are_hard_or_large_are_left(monkeypatch):
+def test_pairs_that_are_hard_or_large_are_left():
     _, _, K, pairs, bounds, test = problem(0)
-    monkeypatch.setattr(module, "BETWEEN", 1.0)
-    left = follow_pairs(K, pairs, bounds, test, tol=1e-12, limits=limits())
-    assert not left.done.all()
-    monkeypatch.setattr(module, "MOST_POINTS", 10)
-    assert not follow_pairs(K, pairs, bounds, test, tol=1e-3, limits=limits()).done.any()
+    hard = follow_pairs(K, pairs, bounds, test, tol=1e-12, limits=limits(), between=1.0)
+    assert not hard.done.all()
+    large = follow_pairs(K, pairs, bounds, test, tol=1e-3, limits=limits(), most_points=10)
+    assert not large.done.any()
 
 
 def test_nothing_is_begun_after_an_interrupt():
@@ -68,12 +67,13 @@ def test_nothing_is_begun_after_an_interrupt():
     assert not follow_pairs(K, pairs, bounds, test, tol=1e-3, limits=stopped).done.any()
 
 
-def test_a_search_has_the_same_scores_whoever_solves_its_pairs(monkeypatch):
+def test_a_search_has_the_scores_of_machines_that_are_fitted_one_by_one():
     X, y, *_ = problem(1)
     grid = {"C": CS, "kernel__gamma": [0.1, 1.0]}
-    search = KernelSearchCV(SVC(RBF(), tol=1e-6), grid, cv=3, refit=False, return_train_score=True)
-    compiled = search.fit(X, y).cv_results_
-    monkeypatch.setattr(module, "MOST_POINTS", 0)
-    single = search.fit(X, y).cv_results_
+    options = {"cv": 3, "refit": False, "return_train_score": True}
+    compiled, single = (
+        search(SVC(RBF(), tol=1e-6), grid, **options).fit(X, y).cv_results_
+        for search in (KernelSearchCV, GridSearchCV)
+    )
     for name in ("mean_test_score", "mean_train_score"):
         np.testing.assert_array_equal(compiled[name], single[name])
