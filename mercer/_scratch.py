@@ -20,8 +20,8 @@ from weakref import ref
 
 import numpy as np
 
-SMALLEST, LARGEST = 2**16, 2**28  # bytes; what is smaller is cheap, what is larger goes back
-MOST = 2**29  # bytes kept in all
+LEAST_BYTES, MOST_BYTES = 2**16, 2**28  # what is smaller is cheap, what is larger goes back
+MOST_KEPT = 2**29  # bytes in all
 
 
 class _Memory:
@@ -58,16 +58,16 @@ def _lease(block: _Memory) -> _Lease:
     return lease
 
 
-def settle(budget: int | None = None) -> None:
+def settle(budget: int | None = None, most: int = MOST_KEPT) -> None:
     """Make the blocks of leases that are gone free, and let go of what is too much.
 
-    Of a budget, what is free gets no more than those in use leave.
+    At most so many bytes are kept; of a budget, no more than those in use leave.
     """
     for key, back in list(_leased.items()):
         if back() is None and _leased.pop(key, None) is not None:  # else another thread was quicker
             _free[id(back.block)] = back.block
     in_use = 0 if budget is None else sum(back.block.nbytes for back in list(_leased.values()))
-    _keep_at_most(MOST if budget is None else min(MOST, budget - in_use), _free)
+    _keep_at_most(most if budget is None else min(most, budget - in_use), _free)
 
 
 def _keep_at_most(most: int, free: dict[int, _Memory]) -> None:
@@ -90,10 +90,10 @@ def scratch(
     ``budget`` in bytes, blocks that wait to be used again are a part.
     """
     nbytes = math.prod(map(int, shape)) * np.dtype(dtype).itemsize
-    if not SMALLEST <= nbytes <= LARGEST:
+    if not LEAST_BYTES <= nbytes <= MOST_BYTES:
         return np.empty(shape, dtype)
     settle()
-    lease = _lease(_take(nbytes, LARGEST if brief else 2 * nbytes))
+    lease = _lease(_take(nbytes, MOST_BYTES if brief else 2 * nbytes))
     if budget is not None:  # fresh memory is not there before it is written to
         settle(budget)
     return np.asarray(lease)[:nbytes].view(dtype).reshape(shape)

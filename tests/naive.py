@@ -191,7 +191,10 @@ def _(kernel: mk.WeightedDegree, x: Any, y: Any) -> float:
     D, total = kernel.degree, 0.0
     for d in range(1, D + 1):
         beta = 2.0 * (D - d + 1) / (D * (D + 1))
-        total += beta * sum(map(str.__eq__, pieces(x, d), pieces(y, d)))
+        for i, a in enumerate(pieces(x, d)):
+            for j, b in enumerate(pieces(y, d)):
+                if a == b and abs(i - j) <= kernel.shift:
+                    total += beta * (0.5 / (abs(i - j) + 1) if i != j else 1.0)
     return total
 
 

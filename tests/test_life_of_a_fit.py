@@ -61,9 +61,17 @@ def test_a_fit_goes_the_way_that_the_page_tells(told, work):
 
 
 def test_the_page_lists_every_folder_with_its_level():
-    told = {name: float(level.replace("−", "-")) for level, name in FOLDER.findall(PAGE)}
-    units = {name: level for name, level in LEVELS.items() if not name.startswith("__")}
-    assert told == units
+    told = [(name, float(level.replace("−", "-"))) for level, name in FOLDER.findall(PAGE)]
+    units = [(name, level) for name, level in LEVELS.items() if not name.startswith("__")]
+    assert sorted(told) == sorted(units)  # each of them once
+    assert [level for _, level in told] == sorted(level for _, level in told)
+
+
+def test_the_index_of_decisions_lists_every_area_once_and_ends_with_what_was_left():
+    page = (ROOT.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    areas = re.findall(r"^## (.+)$", page, re.M)
+    assert re.findall(r"^- \[(.+)\]\(#[\w-]+\)$", page, re.M) == areas
+    assert areas[-1] == "Tried and left"
 
 
 def test_every_level_is_of_something():

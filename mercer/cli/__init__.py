@@ -25,4 +25,5 @@ def main() -> None:
             raise
         sys.exit("mercer: the command needs more packages: pip install 'mercer[app]'")
     except KeyboardInterrupt:  # while the libraries were loaded
+        print("mercer: interrupted before there was a result", file=sys.stderr)
         sys.exit(130)

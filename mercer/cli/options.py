@@ -10,6 +10,7 @@ from mercer._words import listing, nearest, short
 from mercer.cli.errors import USAGE, CommandError
 
 LONGEST_NAME = 60  # characters of a wrong one that are shown
+MOST_NAMES = 30  # that are shown where none is near
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -20,7 +21,9 @@ def chosen(option: str, name: str, table: Iterable[str]) -> str:
         return name
     name = short(name, LONGEST_NAME)
     near = nearest(name, names)
-    hint = f"did you mean {listing(near, 'or')}?" if near else f"there are {', '.join(names)}"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    known = f"there are {', '.join(names[:MOST_NAMES])}{more}"
+    hint = f"did you mean {listing(near, 'or')}?" if near else known
     raise CommandError(f"{option}: there is no {name!r}; {hint}", USAGE)
 
 

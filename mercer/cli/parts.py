@@ -27,7 +27,8 @@ from mercer.cli.together import by_column, by_copies, column_of, in_both
 FEWEST_TEST_ROWS = 30
 FEWEST_OF_A_CLASS = 5  # among the test rows
 FEWEST = 4  # rows of a table that is scored in folds
-MOST_REFITTED = 1000  # rows of a table that is cheap enough to be fitted for each fold
+MOST_REFITTED = 1000  # different rows of a table that is cheap enough to be fitted for each fold
+MOST_COPIES_REFITTED = 10_000  # rows of such a table with all their copies
 FOLDS = 10
 FEWEST_TEST_GROUPS = 8  # of which intervals hold what they promise
 KEPT_TOGETHER = (
@@ -222,7 +223,7 @@ def _large_enough(
     if not small:
         _can_be_learned(parts.learn)
         return replace(parts, findings=tuple(worst_first(findings)))
-    folds = None if given or len(problem) > MOST_REFITTED else _folds(problem, seed)
+    folds = None if given or not _is_cheap(problem) else _folds(problem, seed)
     mended = (
         "" if folds is None else f"scores are cross-validated over all rows ({len(folds)} folds)"
     )
@@ -237,6 +238,16 @@ def _large_enough(
             f"learn from in each of two folds"
         )
     return Parts(problem, problem, tuple(said), folds)
+
+
+def _is_cheap(problem: TableProblem) -> bool:
+    """Whether a table can be fitted for each fold; copies of a row count once."""
+    n = len(problem) if problem.grouped_by else _n_groups(problem.groups, len(problem))
+    return n <= MOST_REFITTED and len(problem) <= MOST_COPIES_REFITTED
+
+
+def _n_groups(groups: np.ndarray | None, n: int) -> int:
+    return n if groups is None else len(np.unique(groups))
 
 
 def _can_be_learned(learn: TableProblem) -> None:
@@ -254,20 +265,25 @@ def _can_be_learned(learn: TableProblem) -> None:
 def _too_small(test: TableProblem) -> str:
     """Return why a test part says little, or ""."""
     what, fewest = ("group", FEWEST_TEST_GROUPS) if test.grouped_by else ("row", FEWEST_TEST_ROWS)
-    n = len(test) if test.groups is None else len(np.unique(test.groups))
+    copies = None if test.grouped_by else test.groups
+    held_out = "held-out" if copies is None else "different held-out"
+    n = _n_groups(test.groups, len(test))
     if n < fewest:
-        return f"{_say(n, what)} little about new {what}s (fewer than {fewest})"
+        return f"{_say(n, f'{held_out} {what}')} little about new {what}s (fewer than {fewest})"
     if test.task == "regress":
         return ""
     labels, counts = np.unique(test.y, return_counts=True)
+    if copies is not None:
+        counts = np.array([len(np.unique(copies[test.y == label])) for label in labels])
     rare = counts.argmin()
     if counts[rare] >= FEWEST_OF_A_CLASS:
         return ""
-    return f"{_say(counts[rare], 'row', f' of {called(labels[rare])!r}')} little about it"
+    which = f" of {called(labels[rare])!r}"
+    return f"{_say(counts[rare], f'{held_out} row', which)} little about it"
 
 
 def _say(n: int, what: str, which: str = "") -> str:
-    return f"{count(n, f'held-out {what}')}{which} {'says' if n == 1 else 'say'}"
+    return f"{count(n, what)}{which} {'says' if n == 1 else 'say'}"
 
 
 def _folds(problem: TableProblem, seed: int) -> Folds | None:

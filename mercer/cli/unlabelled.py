@@ -104,7 +104,7 @@ def check_wish(unlabelled: str, model: str, given: Mapping[str, Any]) -> None:
     for option, value in given.items():
         if value is not None:
             raise CommandError(
-                f"{option} is not for --unlabelled use: leave one of them out", USAGE
+                f"{option} does not work with --unlabelled use yet: leave one of them out", USAGE
             )
     known = ["auto", *RECIPES["classify"]]
     if model not in known:

@@ -33,13 +33,17 @@ KINDS = {"number": "number", "date": "date", "nested": "nested"}
 
 
 def data_of(
-    subject: Subject, train: Training | None, importances: Sequence[Importance], seed: int
+    subject: Subject,
+    train: Training | None,
+    importances: Sequence[Importance],
+    seed: int,
+    most_rows: int = MOST_ROWS,
 ) -> DataPicture:
     """Return what the training rows look like, the most important columns first."""
     rows, y = _checked(subject, train)
     whole, size = len(rows), format_bytes(_nbytes(rows.data))
-    if whole > MOST_ROWS:
-        part = np.sort(np.random.default_rng(seed).permutation(whole)[:MOST_ROWS])
+    if whole > most_rows:
+        part = np.sort(np.random.default_rng(seed).permutation(whole)[:most_rows])
         rows, y = rows.take(part), y[part]
     series = [name for name, kind in object_kinds(rows.data).items() if kind == "series"]
     order = [j for j in _ordered(rows.names, importances) if rows.names[j] not in series]

@@ -21,9 +21,9 @@ QUICK = ("--model", "bayes", "--effort", "quick")
 LINEAR = ("--model", "linear", "--effort", "quick")
 
 
-def copies(n: int = 60, times: int = 10) -> pl.DataFrame:
+def copies(n: int = 60, times: int = 10, seed: int = 0) -> pl.DataFrame:
     """Coin flips as labels, every row ten times: there is nothing to learn but the rows."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     frame = pl.DataFrame(rng.normal(size=(n, 3)), schema=["a", "b", "c"])
     return pl.concat([frame.with_columns(y=np.where(rng.integers(2, size=n), "u", "v"))] * times)
 
@@ -54,6 +54,24 @@ def test_coin_flips_are_not_learned_from_copies(mercer, tmp_path):
     assert about["findings"][0]["kind"] == "repeated rows"
     page = words((tmp_path / "t.report.html").read_text(encoding="utf-8"))
     assert page.index("repeated rows") < page.index("<h1>")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coin_flips_with_copies_are_not_praised(mercer, tmp_path, seed):
+    copies(times=20, seed=seed).write_csv(tmp_path / "t.csv")  # many rows, 60 of them different
+    ended = mercer("fit", "t.csv", "-t", "y", "--model", "knn", "--effort", "quick", "--no-report")
+    said = " ".join(ended.out.split())
+    assert "12 different held-out rows say little about new rows" in said
+    assert "on 1,200 rows in 60 groups, cross-validated in 10 folds" in said
+    assert ": better than" not in said
+
+
+def test_copies_of_a_class_do_not_make_it_frequent():
+    frame = copies(n=200, times=3)
+    labels = np.tile(np.where(np.arange(200) < 10, "rare", "usual"), 3)  # 2 of them, 6 with copies
+    parts = parted(problem_of(frame.drop("y"), labels), None, by())
+    assert parts.folds is not None
+    assert "different held-out rows of 'rare' say little about it" in str(parts.findings)
 
 
 def test_a_test_file_with_known_rows_is_not_praised(mercer, tmp_path):

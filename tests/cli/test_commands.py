@@ -13,6 +13,9 @@ pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
 from mercer import kernels  # noqa: E402
+from mercer.cli.errors import CommandError  # noqa: E402
+from mercer.cli.options import chosen  # noqa: E402
+from mercer.cli.predict import BLOCK  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
 from mercer.kernels.names import NAMES  # noqa: E402
 
@@ -31,11 +34,13 @@ def test_predictions_are_those_of_the_model(mercer, model, table, mixed, ending)
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
 
 
-def test_blocks_do_not_change_predictions(mercer, model, table, monkeypatch):
-    whole = mercer("predict", model, table).out
-    monkeypatch.setattr("mercer.cli.predict.BLOCK", 7)
-    assert mercer("predict", model, table).out == whole
-    assert len(whole.splitlines()) == 241
+def test_blocks_do_not_change_predictions(mercer, model, table, mixed, tmp_path):
+    first, *answers = mercer("predict", model, table).out.splitlines()
+    copies = BLOCK // len(mixed) + 1  # more rows than are read at once
+    pl.concat([mixed] * copies).write_csv(tmp_path / "many.csv")
+    found = mercer("predict", model, tmp_path / "many.csv").out.splitlines()
+    assert found == [first, *answers * copies]
+    assert len(answers) == 240
 
 
 def test_rows_that_were_never_seen(mercer, model, tmp_path):
@@ -197,3 +202,12 @@ def test_the_demo_does_not_write_over_a_table_of_that_name(mercer, tmp_path):
     assert ended.code == 2
     assert "name another folder" in ended.err
     assert (tmp_path / "penguins.csv").read_text() == "mine\n1\n"
+
+
+def test_only_a_name_that_is_near_is_proposed():
+    with pytest.raises(CommandError, match="there is no 'nope'; there are weight, aa"):
+        chosen("--ignore", "nope", ["weight", "aa"])
+    with pytest.raises(CommandError, match="did you mean 'weight'"):
+        chosen("--ignore", "wieght", ["weight", "aa"])
+    with pytest.raises(CommandError, match=r"c28, c29 and 70 more$"):
+        chosen("--ignore", "nope", [f"c{i}" for i in range(100)])

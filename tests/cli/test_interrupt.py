@@ -45,6 +45,13 @@ def test_before_there_is_a_model_nothing_is_touched(mercer, table, old, monkeypa
     assert (old / "people.report.html").read_text(encoding="utf-8") == "old"
 
 
+def test_while_libraries_are_loaded_a_line_is_said(mercer, monkeypatch):
+    monkeypatch.setattr("mercer.cli.import_module", interrupts)
+    ended = mercer("fit", "t.csv")
+    assert ended.code == 130
+    assert ended.err == "mercer: interrupted before there was a result\n"
+
+
 def test_a_second_search_that_is_interrupted_leaves_the_first(mercer, table, mixed, monkeypatch):
     tuned, found = learning.Learner._tuned, []
 

@@ -189,13 +189,12 @@ def test_few_points_have_fewer_neighbors(mercer, tmp_path, method):
     assert np.isfinite(load_file(tmp_path / "points.csv").X.to_numpy()).all()
 
 
-def test_many_points_without_a_colour(mercer, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.cli.embed.MOST_ROWS", 50)
-    numbers(80).write_csv(tmp_path / "t.csv")
+def test_many_points_without_a_colour(mercer, tmp_path):
+    numbers(3_100).write_csv(tmp_path / "t.csv")
     ended = mercer("embed", "t.csv", "--method", "pca", "--out", "points.csv")
     assert ended.code == 0, ended.err
-    assert "50 points" in ended.out
-    assert load_file(tmp_path / "points.csv").X.shape == (50, 2)
+    assert "3,000 points" in ended.out
+    assert load_file(tmp_path / "points.csv").X.shape == (3_000, 2)
 
 
 # ---------------------------------------------------------------- words and places

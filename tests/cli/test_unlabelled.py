@@ -86,7 +86,9 @@ def test_what_cannot_be_done_is_said(mercer, tmp_path):
     base = ("fit", path, "-t", "kind", "--unlabelled")
     assert "did you mean 'use'" in mercer(*base, "uses").err
     assert "cannot learn from rows without a target" in mercer(*base, "use", "--model", "knn").err
-    assert "--script is not for --unlabelled use" in mercer(*base, "use", "--script", "s.py").err
+    for given in (("--script", "s.py"), ("--threshold", "0.3")):
+        told = mercer(*base, "use", *given).err
+        assert f"{given[0]} does not work with --unlabelled use yet" in told
     empty = written(frame.with_columns(kind=pl.lit(None, pl.String)), tmp_path, "none.csv")
     assert "all 195 values" in mercer("fit", empty, "-t", "kind", "--unlabelled", "use").err
     whole = frame.filter(pl.col("kind").str.starts_with("m"))

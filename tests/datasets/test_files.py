@@ -255,8 +255,8 @@ def test_a_parquet_file_without_rows(tmp_path):
 # ---------------------------------------------------------------- JSON lines
 @pytest.fixture(params=["polars", "slowly"])
 def both_ways(request, monkeypatch):
-    if request.param == "slowly":
-        monkeypatch.setattr(json_lines, "EXACT", (999, 0))
+    if request.param == "slowly":  # as with a polars that could lose values
+        monkeypatch.setattr(pl, "__version__", "1.34.0")
 
 
 @pytest.mark.usefixtures("both_ways")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,7 +35,6 @@ from mercer import (
 from mercer.kernels import Sigmoid
 from mercer.report.proofs import SENTENCES, explain, sentence_of
 from mercer.result import Status
-from mercer.solvers import restriction
 from tests.test_architecture import MERCER
 
 X, Y = load_iris(return_X_y=True)
@@ -191,15 +191,21 @@ def test_figures_that_were_not_computed_are_not_told_as_numbers():
 
 
 @pytest.mark.parametrize(
-    ("n", "words"),
-    [(300, "by at most"), (3_000, "by at most"), (5_000, "(estimated, not proved)")],
+    ("n", "kind", "words"),
+    [
+        (300, "exact", "by at most"),
+        (3_000, "bound", "by at most"),
+        (300, "estimate", "(estimated, not proved)"),
+    ],
 )
-def test_what_landmarks_cost_is_said_apart_from_the_proof(n, words, monkeypatch):
-    if "estimated" in words:
-        monkeypatch.setattr(restriction, "BOUND_WORK", 0.0)
+def test_what_landmarks_cost_is_said_apart_from_the_proof(n, kind, words):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2))
     model = KernelRidge(landmarks=20, random_state=0).fit(X, np.sin(X[:, 0]))
+    if kind == "estimate":  # what a fit of very many rows says
+        parts = {**model.certificate_.parts, "restriction": kind, "restriction_high": 0.1}
+        model.certificate_ = replace(model.certificate_, parts=parts)
+    assert model.certificate_.restriction == kind
     proof = explain(model)
     assert proof.ok
     assert "this is among functions of 20 landmarks: others could lower" in proof.sentence

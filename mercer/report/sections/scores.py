@@ -50,7 +50,9 @@ def _cause(leak: Finding) -> str:
 def _where(study: Study) -> str:
     rows = getattr(study.evaluation, "n_rows", None)
     folds = f", cross-validated in {count(study.n_folds, 'fold')}" if study.n_folds else ""
-    return f" on {count(rows, 'row')}{folds}" if rows else folds
+    groups = getattr(study.evaluation, "groups", None)
+    whole = "" if groups is None else f" in {count(len(np.unique(groups)), 'group')}"
+    return f" on {count(rows, 'row')}{whole}{folds}" if rows else folds
 
 
 def standing(scores: Sequence[Score]) -> str:
