@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from mercer._floats import TINY
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.nearest import FeatureSearch
@@ -78,7 +79,7 @@ class NearLists(NamedTuple):
         return sp.csr_array((values, self.positions.ravel(), starts), shape=(n, n))
 
     def _units(self) -> np.ndarray:
-        """Return the unit of each row; inf where all that is near is equal."""
+        """Return the unit of each row; inf where all that is near is equal, or has no digits."""
         n, k = self.positions.shape
         lists = self._graph(np.ones(n * k, dtype=np.int8))
         count, part = connected_components(lists.minimum(lists.T), directed=False)
@@ -89,7 +90,7 @@ class NearLists(NamedTuple):
         for row in alone:
             known = self.squares[row][apart[row]]
             units[row] = np.median(known) if len(known) else np.inf
-        return UNIT * units
+        return np.where(UNIT * units > TINY, UNIT * units, np.inf)
 
 
 def _medians(values: np.ndarray, part: np.ndarray, count: int) -> np.ndarray:
