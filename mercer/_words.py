@@ -174,6 +174,18 @@ def nearest(name: str, known: Sequence[str]) -> list[str]:
     return [lower[match] for match in found]
 
 
+def hint(name: str, known: Sequence[str]) -> str:
+    """Return which known names look like a wrong one or, where none does, which there are.
+
+    Examples
+    --------
+    >>> hint("gama", ["C", "gamma"]), hint("width", ["C", "gamma"])
+    ("did you mean 'gamma'?", "it has 'C' and 'gamma'")
+    """
+    near = nearest(name, known)
+    return f"did you mean {listing(near, 'or')}?" if near else f"it has {listing(known)}"
+
+
 # ---------------------------------------------------------------- sentences
 def sentence(words: str) -> str:
     """Return words as a sentence: with a capital and a full stop.
