@@ -55,6 +55,12 @@ class LogisticParts(LinearModel):
         risk = [(likelihood_risk(codes, weight, len(self.classes_)), "likelihood ")]
         (solution,) = learn_parts(self, X, risk, penalty, float(self.fit_intercept), limits)
         self.n_iter_, self.solver_ = solution.stats["steps"], "newton"
-        model.separating_direction_ = model.separating_intercept_ = model._errors = None
+        model.separating_direction_ = model.separating_intercept_ = None
+        self._forget_errors()
         self._accept(solution)
         return self
+
+    def _forget_errors(self) -> None:
+        """There are no standard errors, nor what they could be computed from."""
+        self._errors: np.ndarray | None = None
+        self.__dict__.pop("_held", None)

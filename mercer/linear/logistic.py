@@ -27,9 +27,8 @@ from mercer.linear._logistic import (
     SoftmaxLikelihood,
     find_separation,
     scaled,
-    standard_errors,
 )
-from mercer.linear._logistic_hessian import hessian
+from mercer.linear._logistic_hessian import HeldCurvature
 from mercer.linear._logistic_l1 import solve_l1
 from mercer.linear._logistic_lbfgs import descend_lbfgs
 from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun
@@ -40,6 +39,7 @@ from mercer.result import Certificate, Solution, Status
 
 STILL_MOVING = 0.1  # change of a decision value by the last step that says: not at a minimum
 ERROR_OPERATIONS = 4e8  # operations that standard errors may take
+HELD_ENTRIES = 2**22  # of a table that a model keeps until it is asked for them
 MANY_CLASSES = 20  # classes
 
 
@@ -93,8 +93,8 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         The method that was used, "newton" or "lbfgs".
     standard_errors_, intercept_standard_errors_ : array
         Standard errors of ``coef_`` and ``intercept_`` from the inverse of the Hessian of the
-        objective. Not there with ρ > 0, nor for very many coefficients, for which they take longer
-        than the fit.
+        objective, computed when they are asked for. Not there with ρ > 0, nor for very many
+        coefficients, for which they take longer than the fit.
     separating_direction_, separating_intercept_ : array or None
         w and b of a function that separates the classes, shaped as ``coef_`` and ``intercept_``:
         no label is behind another class, and some are ahead. None if there is none or λ > 0.
@@ -275,7 +275,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         self.coef_, self.intercept_ = self._in_units(design, solution.value)
         self.n_iter_, self.solver_ = solution.stats["steps"], "newton"
         self.separating_direction_ = self.separating_intercept_ = None
-        self._errors = None
+        self._forget_errors()
         return solution
 
     def _keep_fit(
@@ -287,8 +287,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         if found is not None:
             direction = self._in_units(run.design, found.theta)
             self.separating_direction_, self.separating_intercept_ = direction
-        errors = self._standard_errors(run) if found is None else None
-        self._errors = None if errors is None else errors / unit**0.5
+        self._keep_curvature(run, unit, found is not None)
         certificate = self._prove(run, unit, found)
         if not certificate.ok and status.ok:
             status = Status.ROUNDING
@@ -301,13 +300,26 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
             w = w - w.mean(axis=1, keepdims=True) if self.lam == 0 else w
         return w.T, b if self.fit_intercept else np.zeros_like(b)
 
-    def _standard_errors(self, run: NewtonRun) -> np.ndarray | None:
-        design, k = run.design, run.likelihood.n_outputs
-        n, m = design.A.shape
-        if n * (m * k) ** 2 + (m * k) ** 3 > ERROR_OPERATIONS:
-            return None
-        with threads_for(float(n) * m * m * k * k):
-            return standard_errors(hessian(design, run.state.point, gauge=1.0), design, k)
+    def _keep_curvature(self, run: NewtonRun, unit: float, separated: bool) -> None:
+        """Keep what standard errors are computed from, or themselves if that is large, or None."""
+        self._forget_errors()
+        held = HeldCurvature(run.design, run.state.point, run.likelihood.n_outputs, unit)
+        if not separated and held.operations <= ERROR_OPERATIONS:
+            self._held = held
+            if run.design.A.size > HELD_ENTRIES:
+                self._settle_errors()
+
+    def _settle_errors(self) -> None:
+        """Compute the standard errors, if the table is held for them, and let go of it."""
+        held = vars(self).get("_held")
+        if held is not None:
+            self._errors = held.standard_errors()
+            self.__dict__.pop("_held", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Compute what needs the rows of the fit, which a copy or a file does not get."""
+        self._settle_errors()
+        return super().__getstate__()
 
     def _prove(self, run: NewtonRun, unit: float, found: Separation | None) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""
@@ -341,6 +353,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
     def _known_errors(self) -> np.ndarray:
         if not hasattr(self, "_errors"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        self._settle_errors()
         if self._errors is None:
             raise AttributeError(
                 "there are no standard errors: the classes are separated, l1_ratio is above 0, or "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -351,6 +354,31 @@ def test_columns_of_very_different_size_are_no_trouble():
     sizes = np.array([1e-8, 1e-3, 1.0, 1e8])
     plain, scaled = LogisticRegression(lam=0).fit(X, y), LogisticRegression(lam=0).fit(X * sizes, y)
     np.testing.assert_allclose(scaled.coef_ * sizes, plain.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))]
+)
+@pytest.mark.parametrize("k", [2, 4])
+def test_standard_errors_outlive_the_rows_of_the_fit(duplicate, k):
+    X, y = noisy(400, 4, k)
+    model, asked = LogisticRegression().fit(X, y), LogisticRegression().fit(X, y)
+    wanted = asked.standard_errors_
+    X[:] = y[:] = 0  # what the model keeps is its own
+    np.testing.assert_array_equal(duplicate(model).standard_errors_, wanted)
+    np.testing.assert_array_equal(model.standard_errors_, wanted)
+    assert len(pickle.dumps(model)) == len(pickle.dumps(asked)) < X.nbytes
+
+
+def test_standard_errors_are_those_of_the_last_fit():
+    X, y = noisy(200, 3)
+    model = LogisticRegression().fit(X, y)
+    before = model.standard_errors_
+    assert not np.array_equal(model.fit(X[:100], y[:100]).standard_errors_, before)
+    model.fit(X, y).set_params(l1_ratio=1.0).fit(X, y)
+    refuses(lambda: model.standard_errors_, AttributeError, "no standard errors")
+    model.set_params(l1_ratio=0.0).fit(X, y).partial_fit(X, y)
+    refuses(lambda: model.standard_errors_, AttributeError, "no standard errors")
 
 
 def test_few_steps_are_said():
