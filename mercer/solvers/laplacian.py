@@ -28,7 +28,7 @@ from scipy.linalg.lapack import dpotrf
 from mercer._array import allocate, ranges
 from mercer._floats import EPS
 from mercer._limits import Limits
-from mercer.gram import SINGLE_RANGE, gram
+from mercer.gram import gram
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.graphs import GraphPenalty
@@ -38,10 +38,7 @@ MOST_ROWS = 1000  # more cost longer than the products they save
 ARRAYS = 4  # of n × rank values that live at the same time
 COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
-RESTARTS = 8  # from the recomputed residual
-LESS = 0.5  # of a residual must be left by the steps before the next one is recomputed
-DIGITS = 1e-4  # of a residual: what steps in float32 can leave
-SINGLE_FROM = 1000  # rows from which steps in float32 save more than they cost
+RESTARTS = 3  # from the recomputed residual
 PATIENCE = 30  # products without a smaller residual: rounding stops it
 LIFTS = 10.0 ** np.arange(-12, 0)  # of the mean diagonal
 NEGLIGIBLE = 1e-13  # of the largest eigenvalue of ZᵀNR: such directions are rounding
@@ -92,14 +89,10 @@ class Deformation:
         FFᵀ ≈ K.
     N : GraphPenalty
         The penalty.
-    roughly : callable, default=None
-        V ↦ K V in float32, for the steps between two residuals; None: steps take `product`.
     """
 
-    def __init__(
-        self, product: Product, F: np.ndarray, N: GraphPenalty, roughly: Product | None = None
-    ):
-        self.product, self.N, self._F, self.roughly = product, N, F, roughly
+    def __init__(self, product: Product, F: np.ndarray, N: GraphPenalty):
+        self.product, self.N, self._F = product, N, F
         self._NF = N @ F
         core = F.T @ self._NF
         core = (core + core.T) / 2.0
@@ -131,20 +124,19 @@ class Deformation:
         limits, most = limits or Limits(), self.products + MAX_PRODUCTS
         g, rest, sizes = np.zeros_like(right), right, self._sizes(right)
         if start is not None:
-            g, rest = start, right - start - self.product(self.N @ start)
-        before, steps = np.inf, self.roughly or self.product
+            g, rest = start, right - start - self._apply(self.N @ start)
+        before = np.inf
         for _ in range(RESTARTS):
             part = _worst(self._sizes(rest), sizes)
-            if part <= goal or limits.stopped() or self.products >= most:
+            if part <= goal or part > 0.5 * before or limits.stopped() or self.products >= most:
                 break
-            if part > LESS * before:
-                if steps is self.product:
-                    break
-                steps = self.product  # float32 is too coarse
-            least = 0.0 if steps is self.product else DIGITS * part
-            g = g + self._conjugate_gradients(steps, rest, max(goal, least) * sizes, limits, most)
-            rest, before = right - g - self.product(self.N @ g), part
+            g = g + self._conjugate_gradients(rest, goal * sizes, limits, most)
+            rest, before = right - g - self._apply(self.N @ g), part
         return g, rest
+
+    def _apply(self, NV: np.ndarray) -> np.ndarray:
+        self.products += 1
+        return self.product(NV)
 
     def _sizes(self, R: np.ndarray) -> np.ndarray:
         """Return the norm of each column's residual."""
@@ -152,7 +144,7 @@ class Deformation:
         return np.sqrt(np.maximum(squares, 0.0))
 
     def _conjugate_gradients(
-        self, product: Product, R: np.ndarray, goals: np.ndarray, limits: Limits, most: int
+        self, R: np.ndarray, goals: np.ndarray, limits: Limits, most: int
     ) -> np.ndarray:
         """Return the solution for the right-hand side R, each column up to its goal.
 
@@ -165,8 +157,7 @@ class Deformation:
         D, ND = Z, NZ
         least, since = np.inf, 0
         while len(C) and since < PATIENCE and self.products < most and not limits.stopped():
-            W = D + product(ND)
-            self.products += 1
+            W = D + self._apply(ND)
             inverse = np.linalg.pinv(ND.T @ W, hermitian=True)
             X = X + D @ (inverse @ C)
             Z, NZ, R, S = self._orthonormal(R - W @ inverse)
@@ -231,8 +222,6 @@ class Manifold:
         The byte budget.
     most_rows : int
         Of K in the preconditioner.
-    single_from : int
-        Rows from which conjugate gradients take their steps in float32.
     """
 
     def __init__(
@@ -243,10 +232,8 @@ class Manifold:
         landmarks: Sample | None = None,
         memory: int = 2**62,
         most_rows: int = MOST_ROWS,
-        single_from: int = SINGLE_FROM,
     ):
-        self.N, self.n, self._memory = N, len(rows), memory
-        self._most_rows, self._single_from = most_rows, single_from
+        self.N, self.n, self._memory, self._most_rows = N, len(rows), memory, most_rows
         self.landmarks: Landmarks | None = None
         self._responses: np.ndarray | None = None
         if landmarks is None:
@@ -261,17 +248,7 @@ class Manifold:
     @cached_property
     def system(self) -> Deformation:
         """The equation."""
-        return Deformation(self.product, self.factor, self.N, self.roughly)
-
-    @cached_property
-    def roughly(self) -> Product | None:
-        """K V in float32, where there is room for a second K and it is worth its making."""
-        if self.landmarks is not None or self.n < self._single_from or not self.K.holds_array:
-            return None
-        if 4 * self.n**2 > self._memory // 8 or self.K.diagonal().max() >= SINGLE_RANGE:
-            return None
-        K = self.K.toarray().astype(np.float32)
-        return lambda V: K @ V.astype(np.float32)
+        return Deformation(self.product, self.factor, self.N)
 
     @cached_property
     def factor(self) -> np.ndarray:
@@ -286,7 +263,6 @@ class Manifold:
         """Return the same rows under another penalty, with the same K and its factor."""
         other = copy(self)
         other.N, other.factor, other._responses = N, self.factor, None
-        other.roughly = self.roughly
         other.__dict__.pop("system", None)
         return other
 
