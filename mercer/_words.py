@@ -142,6 +142,18 @@ def called(label: Any, length: int = 24) -> str:
     return short(label, length) or "(blank)"
 
 
+def quoted(label: Any, length: int = 24) -> str:
+    """Return the name of a class in a sentence: texts in quotes, numbers as they are.
+
+    Examples
+    --------
+    >>> quoted("yes"), quoted(1), quoted(np.int64(1)), quoted(True)
+    ("'yes'", '1', '1', 'True')
+    """
+    name = called(label, length)
+    return repr(name) if isinstance(label, str) else name
+
+
 def last_part(name: str) -> str:
     """Return the last part of a parameter's name: "gamma" of "kernel__gamma"."""
     return name.rpartition("__")[2]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mercer._limits import Limits
-from mercer._words import fixed, short
+from mercer._words import fixed, quoted, short
 from mercer.assess.metrics import METRICS
 from mercer.checks import open_leaks
 from mercer.cli.screen import Screen, interval
@@ -69,5 +69,5 @@ def _label(name: str, study: Study, target: str) -> str:
     if name in IN_UNITS:
         return f"{name}, in {short(target, LONGEST)}"
     if name in OF_POSITIVE and study.evaluation.positive is not None:
-        return f"{name} of {short(study.evaluation.positive, LONGEST)!r}"
+        return f"{name} of {quoted(study.evaluation.positive, LONGEST)}"
     return IN_WORDS.get(name, name)

@@ -63,6 +63,7 @@ def test_labels_and_the_rows_without_one_are_learned_from(mercer, tmp_path):
     assert judged["rows"] == 65
 
 
+@pytest.mark.long
 def test_a_threshold_and_the_script_that_repeats_it(mercer, tmp_path):
     frame, _ = moons(n=120, every=2)
     ended = mercer(

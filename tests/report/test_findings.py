@@ -50,6 +50,17 @@ def test_what_was_mended_or_may_be_so_is_said_and_the_score_stands():
     assert "better than the linear model" in text
 
 
+def test_the_verdict_says_for_which_rows_it_may_not_hold():
+    order = Finding("time order", "warning", ("date",), "prices follow one another", "--time date")
+    told = verdict(replace(samples.binary(), findings=(WARNING, order)))
+    assert told.endswith(
+        "it may not hold for a new 'who' or for rows later in 'date' (see the warnings)."
+    )
+    mended = replace(WARNING, mended="rows of one 'who' are kept together")
+    for nothing in ((), (NOTE,), (mended,)):
+        assert "may not hold" not in verdict(replace(samples.binary(), findings=nothing))
+
+
 def test_notes_stand_with_what_was_done():
     text = body(NOTE)
     assert 'class="alert' not in text

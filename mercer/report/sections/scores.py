@@ -40,7 +40,19 @@ def verdict(study: Study) -> str:
         because = " and ".join(dict.fromkeys(map(_cause, leaks)))
         return sentence(f"{said}, which is not to be relied on because of a leak ({because})")
     against = standing(study.scores)
-    return sentence("; ".join([f"{said}: {against}" if against else said, *of_a_rare_class(study)]))
+    parts = [f"{said}: {against}" if against else said, *of_a_rare_class(study)]
+    return sentence("; ".join([*parts, *_doubts(study.findings)]))
+
+
+def _doubts(findings: Sequence[Finding]) -> list[str]:
+    """Return for which rows the score may not hold, where groups or time are only suspected."""
+    known = {"group": "a new {}", "time order": "rows later in {}"}
+    found = [
+        known[f.kind].format(listing(f.columns))
+        for f in findings
+        if f.kind in known and f.severity == "warning" and not f.mended
+    ]
+    return [f"it may not hold for {' or for '.join(found)} (see the warnings)"] if found else []
 
 
 def _cause(leak: Finding) -> str:
