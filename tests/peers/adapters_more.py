@@ -129,6 +129,12 @@ class _Network:
         vars(self)["_rows"] = np.shape(X)[0]
         return super().fit(X, y, sample_weight)
 
+    def _partial_fit(self, X, y, *args, **kwargs):
+        vars(self).setdefault("_rows", np.shape(X)[0])
+        return super().partial_fit(X, y, *args, **kwargs)
+
+    partial_fit = property(lambda self: super().partial_fit and self._partial_fit)
+
 
 class MLPClassifier(_Network, mercer.MLPClassifier):
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.peers import adapters_spectral as adapters
 from tests.peers.borrow import borrowed
 
-NAMES = ("LinearDiscriminantAnalysis",)
+NAMES = ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis")
 MACHINES = {name: getattr(adapters, name) for name in NAMES}
 
 WORDS = "the error or warning is the same, in other words"
