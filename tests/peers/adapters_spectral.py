@@ -73,13 +73,13 @@ class LinearDiscriminantAnalysis(mercer.LDA):
 
 
 class QuadraticDiscriminantAnalysis(mercer.GaussianBayes):
-    order, tied, loss, ddof, reject, reject_label = 2, False, None, 0, None, None
+    order, tied, loss, ddof, reject, reject_label = None, False, None, 0, None, None
     covariance = property(lambda self: self.covariance_estimator)
 
     @property
     def shrinkage(self):
         given = vars(self)["shrinkage"]
-        return self.reg_param if given is None else given
+        return self.reg_param or None if given is None else given
 
     @shrinkage.setter
     def shrinkage(self, given):

@@ -17,6 +17,9 @@ NOT_OURS = "tests LinearSVR, which is not replaced"
 DEPRECATED = "tests warnings of what scikit-learn deprecates: probability, probA_, probB_"
 
 LEFT_OUT = {
+    "test_linearsvc_parameters": "what it refuses has a solver here, or another error",
+    "test_linearsvc_crammer_singer": "classes are fitted against the rest",
+    "test_linear_svm_convergence_warnings": "the warning is the same, in other words",
     "test_svr_errors": PAIRS,
     "test_custom_kernel_not_array_input": PAIRS,
     "test_libsvm_convergence_warnings": PAIRS,
