@@ -93,6 +93,15 @@ class LogisticDesign(NamedTuple):
         w = (inner if self.basis is None else self.basis.coef(inner)) / self.unit
         return w, offset - self.mean @ w
 
+    def inner(self, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the coordinates θ of w (d, k) and b (k,): what `back` leads back to them."""
+        gamma = w * self.unit
+        if self.basis is not None:
+            gamma = self.basis.U.T @ (self.basis.X @ gamma)
+        if self.intercept:
+            gamma = np.vstack([gamma, b + self.mean @ w])
+        return gamma * self.scale
+
 
 def _dense(
     X: Any, unit: float, weight: np.ndarray, intercept: bool

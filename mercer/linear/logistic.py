@@ -32,7 +32,7 @@ from mercer.linear._logistic_hessian import HeldCurvature
 from mercer.linear._logistic_l1 import solve_l1
 from mercer.linear._logistic_lbfgs import descend_lbfgs
 from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun
-from mercer.linear._logistic_parts import LogisticParts
+from mercer.linear._logistic_parts import LogisticParts, LogisticStart
 from mercer.losses.risk import log_probabilities
 from mercer.optimize._in_parts import forget
 from mercer.result import Certificate, Solution, Status
@@ -74,6 +74,9 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         The error that is proved: √(what a Newton step would gain, relative to the value at w = 0),
         and the largest entry of the gradient, relative to the terms of its sum. Where coefficients
         are few the fit goes on to rounding. With ρ > 0: the duality gap, relative to that value.
+    warm_start : bool, default=False
+        Whether to begin with the coefficients of the fit before, but for ρ > 0; the answer is the
+        same, sooner.
     max_iter : int, default=1000
         Most steps of all; −1 is no limit.
     time_limit : float or None, default=None
@@ -140,6 +143,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "solver": [StrOptions({"auto", "newton", "lbfgs"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
     }
@@ -153,6 +157,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         class_weight: Any = None,
         solver: str = "auto",
         tol: float = 1e-6,
+        warm_start: bool = False,
         max_iter: int = 1000,
         time_limit: float | None = None,
     ):
@@ -162,6 +167,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         self.class_weight = class_weight
         self.solver = solver
         self.tol = tol
+        self.warm_start = warm_start
         self.max_iter = max_iter
         self.time_limit = time_limit
 
@@ -176,13 +182,20 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         forget(self)
         X, y = self._fit_table(X, y)
         limits = Limits.of(self.max_iter, self.time_limit)
+        before = LogisticStart.of(self)
         codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))
         largest = float(X.shape[0]) * (X.shape[1] * len(self.classes_)) ** 2
         with threads_for(largest):  # else each product decides for itself
-            return self._minimise(X, codes, weight, limits, **thresholds)
+            return self._minimise(X, codes, weight, limits, before, **thresholds)
 
     def _minimise(
-        self, X: Any, codes: np.ndarray, weight: np.ndarray, limits: Limits, **thresholds: float
+        self,
+        X: Any,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        limits: Limits,
+        before: LogisticStart | None,
+        **thresholds: float,
     ) -> Solution:
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
@@ -194,6 +207,8 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
         if l1 > 0.0:
             return self._keep_sparse(design, codes, weight / unit, l1, unit, limits)
         run = NewtonRun(design, self._likelihood(codes, weight / unit), **thresholds)
+        if before is not None:
+            run.move(before.coordinates(design, self.classes_))
         return self._keep_fit(run, unit, *self._solved(run, codes, limits))
 
     def _codes(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -308,18 +323,6 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
             self._held = held
             if run.design.A.size > HELD_ENTRIES:
                 self._settle_errors()
-
-    def _settle_errors(self) -> None:
-        """Compute the standard errors, if the table is held for them, and let go of it."""
-        held = vars(self).get("_held")
-        if held is not None:
-            self._errors = held.standard_errors()
-            self.__dict__.pop("_held", None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Compute what needs the rows of the fit, which a copy or a file does not get."""
-        self._settle_errors()
-        return super().__getstate__()
 
     def _prove(self, run: NewtonRun, unit: float, found: Separation | None) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""

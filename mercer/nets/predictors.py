@@ -28,6 +28,7 @@ class NetPredictor(NetEstimator):
     _parameter_constraints = {
         **NetEstimator._parameter_constraints,
         "standardize": ["boolean"],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -45,6 +46,7 @@ class NetPredictor(NetEstimator):
         patience: int = 10,
         validation: float = 0.1,
         standardize: bool = True,
+        warm_start: bool = False,
         tol: float = 1e-3,
         random_state: Any = None,
         time_limit: float | None = None,
@@ -61,6 +63,7 @@ class NetPredictor(NetEstimator):
         self.patience = patience
         self.validation = validation
         self.standardize = standardize
+        self.warm_start = warm_start
         self.tol = tol
         self.random_state = random_state
         self.time_limit = time_limit
@@ -116,6 +119,7 @@ class MLPClassifier(MultiOutputMixin, ClassifierMixin, NetPredictor):
     standardize : bool, default=True
         Whether the network is trained on columns of mean 0 and variance 1; ``coefs_`` are for
         the columns as they are in any case. Sparse rows stay sparse.
+    [warm]
     [end]
 
     Attributes
@@ -246,6 +250,7 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     standardize : bool, default=True
         Whether the network is trained on columns of mean 0 and variance 1 (so is y); ``coefs_`` are
         for the columns as they are in any case. Sparse rows stay sparse.
+    [warm]
     [end]
 
     Attributes

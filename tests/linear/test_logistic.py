@@ -381,6 +381,32 @@ def test_standard_errors_are_those_of_the_last_fit():
     refuses(lambda: model.standard_errors_, AttributeError, "no standard errors")
 
 
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_warm_start_leads_to_the_same_answer_sooner(k, lam, fit_intercept, kind):
+    X, y = noisy(400, 6, k)
+    options = {"lam": lam, "fit_intercept": fit_intercept}
+    warm = LogisticRegression(warm_start=True, **options).fit(kind(X), y)
+    cold, cold_steps = warm.coef_, warm.n_iter_
+    warm.fit(kind(X), y)
+    assert warm.certificate_.ok
+    assert warm.n_iter_ < cold_steps
+    np.testing.assert_allclose(warm.coef_, cold, atol=1e-7)
+    near = LogisticRegression(**options).fit(kind(X[20:]), y[20:])
+    warm.fit(kind(X[20:]), y[20:])
+    assert warm.n_iter_ <= near.n_iter_
+    np.testing.assert_allclose(warm.predict_proba(X), near.predict_proba(X), atol=1e-6)
+
+
+def test_a_warm_start_elsewhere_is_refused():
+    X, y = noisy()
+    model = LogisticRegression(warm_start=True).fit(X, y)
+    refuses(lambda: model.fit(X[:, 1:], y), ValueError, "warm_start=True goes on from")
+    refuses(lambda: model.fit(X, y + 1), ValueError, "warm_start=True goes on from")
+
+
 def test_few_steps_are_said():
     X, y = noisy()
     with pytest.warns(ConvergenceWarning, match="max_iter"):
