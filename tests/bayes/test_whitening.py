@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from mercer.bayes._moments import whiten
 
 
-@pytest.mark.parametrize("deviation", [1.0, 1e-2, 1e-6, 1e-9])
+@pytest.mark.parametrize("deviation", [1.0, 1e-2, 1e-4, 1e-7])
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_whitened_rows_solve_the_equations(n, deviation):
     rng = np.random.default_rng(n)
