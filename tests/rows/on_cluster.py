@@ -23,6 +23,7 @@ from mercer import KernelRidge
 from mercer.rows import RowsError
 
 N, COLUMNS, CHUNKS = 3_000, 3, (700, 0, 1, 1_299, 500, 500)
+START = 180  # seconds for workers to import the library, on a busy machine
 FATAL = 3  # the look at the fourth partition that is in a pass: its size and landmarks come before
 
 
@@ -65,7 +66,7 @@ def fitted(looks: Path, kill: bool) -> dict:
 def with_workers(number: int, ending: str, folder: Path) -> dict:
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(number, **options) as cluster, Client(cluster) as client:
-        client.wait_for_workers(number, timeout=60)
+        client.wait_for_workers(number, timeout=START)
         return fitted(folder / "looks", kill=ending == "worker")
 
 
@@ -88,8 +89,8 @@ def without_scheduler(folder: Path) -> dict:
         scheduler.kill()
 
     try:
-        with Client(scheduler_file=str(place), timeout=60) as client:
-            client.wait_for_workers(1, timeout=60)
+        with Client(scheduler_file=str(place), timeout=START) as client:
+            client.wait_for_workers(1, timeout=START)
             threading.Thread(target=kill_later, daemon=True).start()
             return fitted(folder / "looks", kill=False)
     except RowsError as error:

@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 from tests.rows import on_cluster
 
 pytestmark = pytest.mark.long
-LIMIT = 240  # seconds: workers import the library, on a busy machine
+LIMIT = 300  # seconds
 
 
 def ended(workers, ending, folder):
