@@ -65,7 +65,7 @@ def fitted(looks: Path, kill: bool) -> dict:
 
 def with_workers(number: int, ending: str, folder: Path) -> dict:
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(number, **options) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=number, **options) as cluster, Client(cluster) as client:
         client.wait_for_workers(number, timeout=START)
         return fitted(folder / "looks", kill=ending == "worker")
 
