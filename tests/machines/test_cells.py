@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mercer import SVC, KernelSearchCV, load, rows, save
 from mercer.kernels import RBF, Linear
-from mercer.machines import svm
 from mercer.machines._cells import CellTree
 
 
@@ -160,15 +159,6 @@ def test_rows_in_blocks_are_cut_into_cells():
     np.testing.assert_array_equal(model.predict(turned), by_array.predict(X))
     few = SVC().fit(rows.open(table[:250], "y"))
     assert few.cell_thresholds_ is None
-
-
-def test_many_rows_are_cut_unless_they_are_an_array_or_the_exact_route_is_asked_for():
-    X, y = problem()
-    many, few = rows.open(X, y), rows.open(X[:300], y[:300])
-    assert svm.goes_in_cells("auto", many, exact_rows=300)
-    assert not svm.goes_in_cells("auto", few, exact_rows=300)
-    assert not svm.goes_in_cells("auto", X, exact_rows=300)
-    assert not svm.goes_in_cells("exact", many, exact_rows=300)
 
 
 def test_a_search_fits_what_is_meant():
