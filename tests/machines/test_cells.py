@@ -38,6 +38,16 @@ def test_cells_are_small_and_every_row_lies_in_one(n, size, seed):
     assert tree.n_cells < 2 * n / size + 2
 
 
+@pytest.mark.parametrize("columns", [3, 16, 33])
+def test_the_cell_of_a_row_does_not_depend_on_the_rows_beside_it(columns):
+    """Medians of odd numbers of rows are the places of rows, which rounding must not move."""
+    X = np.random.default_rng(columns).normal(size=(1001, columns))
+    tree = CellTree.grown(X, 60)
+    alone = [int(tree.cells_of(X[[i]])[0]) for i in range(len(X))]
+    assert tree.cells_of(X).tolist() == alone
+    assert tree.cells_of(np.asfortranarray(X[::3])).tolist() == alone[::3]
+
+
 def test_equal_rows_lie_in_one_cell():
     tree = CellTree.grown(np.ones((100, 2)), 10)
     assert len(np.unique(tree.cells_of(np.ones((100, 2))))) == 1
