@@ -50,6 +50,10 @@ class LogisticDesign(NamedTuple):
     ) -> LogisticDesign:
         """Return the columns for a penalty λ; ``by_columns`` keeps them apart without one, too."""
         unit = checked_unit(largest_size(X))
+        if float(lam) / unit / unit == np.inf:
+            raise ValueError(
+                f"lam over squares of X overflows (lam={lam:g}, X: {unit:g}); rescale X"
+            )
         A: Any
         A, mean = (_sparse if sp.issparse(X) else _dense)(X, unit, weight, intercept)
         d, basis, products = X.shape[1], None, None
