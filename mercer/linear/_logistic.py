@@ -84,7 +84,7 @@ class LogisticDesign(NamedTuple):
     def slopes(self, S: np.ndarray) -> np.ndarray:
         """Return the derivative in θ of what has the slopes S in G."""
         with threads_for(self._products_of(S)):
-            return np.asarray(self.A.T @ S) / self.scale
+            return product_of_columns(self.A, S) / self.scale
 
     def _products_of(self, V: np.ndarray) -> float:
         """Return the multiplications of a product with a table V."""
@@ -150,9 +150,17 @@ def scaled(A: Any, scale: np.ndarray) -> Any:
 def product_by_columns(A: Any, V: np.ndarray) -> np.ndarray:
     """Return AV, of a dense table with its columns one behind the other.
 
-    So what is done to few columns for each row is done to long stretches of memory.
+    So what is done to few columns for each row is done to long stretches of memory. Of the two ways
+    to write the product BLAS is faster with the one in float32, with the other in float64.
     """
-    return np.asarray(A @ V) if sp.issparse(A) else (V.T @ A.T).T
+    if sp.issparse(A):
+        return np.asarray(A @ V)
+    return np.asfortranarray(A @ V) if A.dtype == np.float32 else (V.T @ A.T).T
+
+
+def product_of_columns(A: Any, S: np.ndarray) -> np.ndarray:
+    """Return AᵀS; of a dense table it is faster by the rows of Sᵀ, which are columns of S."""
+    return np.asarray(A.T @ S) if sp.issparse(A) else (S.T @ A).T
 
 
 def factor_cost(n: int, m: int) -> float:
@@ -271,7 +279,7 @@ class SoftmaxLikelihood:
         total = row_sums(P)
         P /= total
         losses = np.log(total[:, 0]) - shifted[self.rows, self.codes]
-        slopes = P.copy()
+        slopes = P.copy(order="K")
         slopes[self.rows, self.codes] -= 1.0
         slopes *= self.w
         return SoftmaxPoint(float(self.w[:, 0] @ losses), slopes, P, self.w)

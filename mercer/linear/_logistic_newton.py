@@ -25,6 +25,7 @@ from mercer.linear._logistic import (
     LogisticDesign,
     factor_cost,
     product_by_columns,
+    product_of_columns,
     scaled,
 )
 from mercer.linear._logistic_hessian import first_block, first_hessian, hessian
@@ -288,7 +289,8 @@ class _Conjugate:
         """Return HP, unless time is over."""
         if self.limits.stopped(0) is Status.TIME_LIMIT:
             raise _OutOfTimeError
-        return np.asarray(self.A.T @ point.apply(product_by_columns(self.A, P))) + self.penalty * P
+        curved = point.apply(product_by_columns(self.A, P))
+        return product_of_columns(self.A, curved) + self.penalty * P
 
     def renew(self) -> bool:
         """Go over to float64; return whether that makes a difference."""
