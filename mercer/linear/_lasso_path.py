@@ -114,9 +114,10 @@ def _default_lams(design: LassoDesign, n_lams: int, eps: float) -> np.ndarray:
 
 # ---------------------------------------------------------------- solving
 class LassoDesign(NamedTuple):
-    """Columns and targets of a lasso, weighted and centred, and what leads back to the data.
+    """Columns and the target of a lasso, weighted and centred, and what leads back to the data.
 
-    The penalty is λ (ρ‖w‖₁ + ½(1 − ρ)‖w‖²); of the lasso the ratio ρ is 1.
+    The penalty is λ (ρ‖w‖₁ + ½(1 − ρ)‖w‖²); of the lasso the ratio ρ is 1. Of several targets each
+    has a design, with the same columns.
     """
 
     columns: SparseColumns
@@ -142,6 +143,11 @@ class LassoDesign(NamedTuple):
         table, targets = dense.weighted()
         held_once = dense._replace(X=table, Y=targets)
         return cls(SparseColumns(table), targets[:, 0], held_once, l1_ratio, positive)
+
+    def each_target(self) -> Iterator[LassoDesign]:
+        """Yield a design for each target."""
+        for y in self.scaling.Y.T:
+            yield self._replace(y=np.ascontiguousarray(y))
 
     @property
     def unit(self) -> float:
@@ -232,4 +238,5 @@ def _certificate(
 
 def _rows_in_units(design: LassoDesign) -> float:
     """Return what an objective is divided by to be that of the data: n, in the unit of y²."""
-    return len(design.y) / design.scaling.y_unit**2
+    with np.errstate(over="ignore"):  # of y whose squares vanish: the objective is 0
+        return float(len(design.y) / np.float64(design.scaling.y_unit) / design.scaling.y_unit)

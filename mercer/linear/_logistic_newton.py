@@ -24,6 +24,7 @@ from mercer.linear._logistic import (
     LikelihoodPoint,
     LogisticDesign,
     factor_cost,
+    product_by_columns,
     scaled,
 )
 from mercer.linear._logistic_hessian import first_block, first_hessian, hessian
@@ -79,7 +80,7 @@ class NewtonRun:
         self.cheap, self.worth = cheap, worth
         (n, m), k = design.A.shape, likelihood.n_outputs
         self.steps, self.error, self.reach = 0, np.inf, np.inf
-        self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
+        self.state = self._state(np.zeros((m, k)), np.zeros((k, n)).T)  # by columns
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
         cheap = factor_cost(n, m * k) <= direct
@@ -138,7 +139,7 @@ class NewtonRun:
         limits: Limits,
         done: Callable[[np.ndarray], bool],
     ) -> Status:
-        idle, least, lowest = 0, np.inf, np.inf
+        idle, least, lowest, renewed = 0, np.inf, np.inf, False
         solver.limits = limits
         while True:
             gradient = self.gradient(self.state)
@@ -149,14 +150,14 @@ class NewtonRun:
             self.reach = float(np.abs(change).max(initial=0.0))
             last, stopped = self.error <= tol, limits.stopped(self.steps)
             falls = self.error < 0.5 * least or self.state.value < lowest - NO_GAIN * self.null
-            idle = 0 if falls else idle + 1
+            idle, renewed = (0, False) if falls else (idle + 1, renewed)
             least, lowest = min(least, self.error), min(lowest, self.state.value)
             if self.error == 0.0 or (stopped and not last):
                 return Status.OPTIMAL if last else stopped or Status.ROUNDING
             if idle > IDLE_STEPS and not last:
-                if not solver.renew():
+                if renewed or not solver.renew():
                     return Status.ROUNDING
-                idle = 0
+                idle, renewed = 0, True  # once: if that changes nothing, nothing will
                 continue
             moved = self._moved(direction, change, gain)
             self.steps += moved is not None
@@ -244,7 +245,7 @@ def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     pivots = np.diag(factor)
     if not failed and pivots.min() > DEFINITE_PIVOTS * pivots.max():
         return lambda g: dpotrs(factor, g, lower=1)[0]
-    values, V = eigh(H, check_finite=False)
+    values, V = eigh(H)  # of what is no number LAPACK never returns
     keep = values > len(H) * EPS * values[-1]
     values, V = values[keep], V[:, keep]
     return lambda g: V @ ((V.T @ g) / values)
@@ -287,7 +288,7 @@ class _Conjugate:
         """Return HP, unless time is over."""
         if self.limits.stopped(0) is Status.TIME_LIMIT:
             raise _OutOfTimeError
-        return np.asarray(self.A.T @ point.apply(np.asarray(self.A @ P))) + self.penalty * P
+        return np.asarray(self.A.T @ point.apply(product_by_columns(self.A, P))) + self.penalty * P
 
     def renew(self) -> bool:
         """Go over to float64; return whether that makes a difference."""
