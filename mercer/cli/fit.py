@@ -112,7 +112,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     learned = learner.learn(options.model)
     learned, helped = with_others(learned, parts, options.model, {**known, "limits": limits})
     study, ended = _examined(learned, parts, screen, limits, options)
-    about = _about(options, learn, test, learned, study, screen) | _judged(learned)
+    about = _about(options, learn, learned, study, screen) | _judged(learned)
     about["unlabelled"] = None if helped is None else helped.about()
     _write(learned, study, about, options)  # before anything is printed
     if options.script is not None:
@@ -269,7 +269,6 @@ def _looked_at(
 def _about(
     options: FitOptions,
     learn: TableProblem,
-    test: TableProblem,
     learned: Learned,
     study: Study,
     screen: Screen,

@@ -109,7 +109,7 @@ def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
     screen.say("split", f"{table.n - len(held):,} rows to learn from, {len(held):,} to test with")
     search = _searched(options, effort, kernel, task, rows, weight, screen)
     model = Pipeline([("encode", encoder), ("ridge", search.best_estimator_)])
-    study = _examined(options, model, search, table.take_both(held), screen)
+    study = _examined(options, model, table.take_both(held), screen)
     about = _about(options, task, table, encoder, search, study, weight)
     _write(options, model, study, about)
     show(study, "ridge", options.target, screen)
@@ -196,7 +196,7 @@ def _searched(
     return search
 
 
-def _examined(options: Any, model: Any, search: Any, test: Any, screen: Screen) -> Study:
+def _examined(options: Any, model: Any, test: Any, screen: Screen) -> Study:
     with screen.step("test", "looking at the held-out rows") as said:
         study = examine(
             model,

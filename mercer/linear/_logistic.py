@@ -342,13 +342,25 @@ def _against(A: Any, codes: np.ndarray, other: int, k: int) -> Any:
 # ---------------------------------------------------------------- inference
 def inverse_root(H: np.ndarray) -> np.ndarray:
     """Return R with RRᵀ = H⁻¹, on the range of H if it is singular."""
+    factor = definite_factor(H)
+    if factor is not None:
+        return dtrtri(factor, lower=1)[0].T
+    values, V = positive_part(H)
+    return V / np.sqrt(values)
+
+
+def definite_factor(H: np.ndarray) -> np.ndarray | None:
+    """Return the Cholesky factor of H, or None if H may be singular."""
     factor, failed = dpotrf(H, lower=1)
     pivots = np.diag(factor)
-    if not failed and pivots.min() > DEFINITE_PIVOTS * pivots.max():
-        return dtrtri(factor, lower=1)[0].T
+    return None if failed or pivots.min() <= DEFINITE_PIVOTS * pivots.max() else factor
+
+
+def positive_part(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues of H that are more than rounding, and their eigenvectors."""
     values, V = eigh(H, check_finite=False)
     keep = values > len(H) * EPS * values[-1]
-    return V[:, keep] / np.sqrt(values[keep])
+    return values[keep], V[:, keep]
 
 
 def standard_errors(H: np.ndarray, design: LogisticDesign, k: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._estimator import KernelEstimator
+from mercer.gram import gram
 from mercer.kernels.gradients import gradient_of
 from mercer.kernels.sample import Sample
 
@@ -37,3 +38,28 @@ class KernelExpansion(KernelEstimator):
         centres, coefs = self._expansion()
         found = gradient_of(self.kernel_, rows, centres, coefs)
         return found[:, :, 0] if found.shape[2] == 1 else found
+
+
+class SumOverRows(KernelExpansion):
+    """An expansion in the rows of the fit, or in landmarks among them: α a column for a target."""
+
+    X_fit_: Any
+    landmark_indices_: np.ndarray | None  # none where landmarks were given as rows
+    n_fit_: int
+    dual_coef_: np.ndarray
+    intercept_: Any
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Return f(x) + b for new rows."""
+        rows = self._new_rows(X)
+        K = gram(self.kernel_, rows, self._centres(), storage="blocked", dtype=np.float64)
+        return K @ self.dual_coef_ + self.intercept_
+
+    def _centres(self) -> Sample:
+        index = self.landmark_indices_
+        if index is None or not len(index):
+            return self.kernel_.sample(self.X_fit_)
+        return self._kept(self.X_fit_, index, self.n_fit_)
+
+    def _expansion(self) -> tuple[Sample, np.ndarray]:
+        return self._centres(), self.dual_coef_.reshape(len(self.dual_coef_), -1)

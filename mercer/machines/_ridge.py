@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
@@ -20,14 +20,14 @@ from mercer._state import (
     FittedRows,
     Floats,
     Integers,
-    Labels,
     Maybe,
     SizeOf,
     Tuple,
 )
 from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
-from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
+from mercer.machines._expansion import SumOverRows
+from mercer.machines._margin import AgainstRest, against_rest, used_rows, weighted_classes
 from mercer.machines._ridge_span import SpanEstimator
 from mercer.result import Solution
 from mercer.rows import Rows, as_rows
@@ -39,7 +39,7 @@ from mercer.solvers.ridge_run import SpanSolution
 from mercer.solvers.row_problem import Encode
 
 
-class RidgeEstimator(SpanEstimator):
+class RidgeEstimator(SumOverRows, SpanEstimator):
     """What regression and classification share: the choice of λ, the solve, the sum."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
@@ -198,7 +198,7 @@ class RidgeEstimator(SpanEstimator):
         """Mean squared error over five folds of each λ that was tried, of a fit with landmarks."""
         check_is_fitted(self)
         if self._cv_error is None:
-            raise AttributeError("there is a cv_error_ only where landmarks met several lam")
+            raise AttributeError("cv_error_ exists after a fit with landmarks and several lam")
         return self._cv_error
 
     def _all_errors(self) -> LooErrors:
@@ -214,7 +214,7 @@ class RidgeEstimator(SpanEstimator):
             raise AttributeError("there is no leave-one-out error for lam=0: use a small lam > 0")
         if self.landmark_indices_ is not None:
             raise AttributeError(
-                "there is no leave-one-out error with landmarks: a list as lam gives cv_error_"
+                "there is no leave-one-out error with landmarks: give several lam for cv_error_"
             )
         rows, used = used_rows(self.kernel_.sample(self.X_fit_), self._weight)  # type: ignore[arg-type]
         K, weight = self._gram(rows), self._weight[used]  # type: ignore[index]
@@ -222,21 +222,6 @@ class RidgeEstimator(SpanEstimator):
         Y = K @ alpha + (self.lam_ / weight)[:, None] * alpha + self.intercept_
         offset = self.fit_intercept
         return solve_ridge_loo(K, Y, weight, np.array([self.lam_]), fit_intercept=offset).errors
-
-    def _values(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        rows = self._new_rows(X)
-        K = gram(self.kernel_, rows, self._centres(), storage="blocked", dtype=np.float64)
-        return K @ self.dual_coef_ + self.intercept_
-
-    def _centres(self) -> Sample:
-        index = self.landmark_indices_
-        if index is None or not len(index):
-            return self.kernel_.sample(self.X_fit_)
-        return self._kept(self.X_fit_, index, self.n_fit_)
-
-    def _expansion(self) -> tuple[Sample, np.ndarray]:
-        return self._centres(), self.dual_coef_.reshape(len(self.dual_coef_), -1)
 
 
 def as_numbers(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -265,12 +250,8 @@ class OfNumbers(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         return self._values(X)
 
 
-class OfClasses(ClassifierMixin, RidgeEstimator):
+class OfClasses(AgainstRest, RidgeEstimator):
     """Ridge regression on targets ±1, each class against the rest."""
-
-    fitted_state: ClassVar[dict[str, Attribute]] = {
-        "classes_": Labels("classes"),
-    }
 
     class_weight: Any
 
@@ -290,15 +271,3 @@ class OfClasses(ClassifierMixin, RidgeEstimator):
             return Y, weight * factors[codes]
 
         return signs, 1 if len(classes) == 2 else len(classes), len(classes) == 2
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        return self._labels(self._values(X))
-
-    def _labels(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels that decision values stand for."""
-        return labels_of(values, self.classes_)

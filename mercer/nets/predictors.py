@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, validated
-from mercer._labels import class_codes, codes_among, known_classes
+from mercer._labels import class_codes, codes_among, difference_of_two, known_classes
 from mercer._state import Attribute, Chain, Instance, Labels
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows, steps_on_batches
 from mercer.nets.inputs import Units
@@ -179,8 +179,7 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return what goes into the softmax, (m, k); of two classes the difference, (m,)."""
-        G = self._outputs(self._new_table(X))
-        return G[:, 1] - G[:, 0] if len(self.classes_) == 2 else G
+        return difference_of_two(self._outputs(self._new_table(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, shape (m, k)."""
