@@ -17,6 +17,7 @@ from mercer._estimator import KernelEstimator, check_weights, is_precomputed
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.rows import Block, Rows, map_reduce
+from mercer.rows import open as open_rows
 from mercer.rows.checkpoint import Checkpoint, Passes
 from mercer.solvers.ridge_route import RidgeRoute, choose_route
 from mercer.solvers.row_problem import Encode, RowProblem
@@ -69,6 +70,15 @@ class InSpan(KernelEstimator):
             )
         return rows
 
+    def _blocks_of(self, X: Any, y: Any = None, **checks: Any) -> Rows:
+        """Return rows with their targets, if there are any, whatever they come as."""
+        if isinstance(X, Rows):
+            return X if y is None else X.with_target(np.asarray(y))
+        sample, y, _ = self._fit_rows(X, *([] if y is None else [y]), **checks)
+        if is_precomputed(self.kernel_) or self.kernel_.domain != "vectors":
+            raise TypeError(f"landmarks need rows of numbers; got the kernel {self.kernel_!r}")
+        return open_rows(sample.data, None if y is None else np.asarray(y))
+
     def _keep_columns(self, rows: Rows) -> None:
         self.n_features_in_ = rows.n_columns
         if rows.columns is not None:
@@ -76,7 +86,7 @@ class InSpan(KernelEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _drawn(self, n: int, m: int) -> np.ndarray:
+    def _random_numbers(self, n: int, m: int) -> np.ndarray:
         """Return m of n numbers, drawn at random, sorted."""
         random = check_random_state(self.random_state)
         return np.sort(sample_without_replacement(n, min(m, n), random_state=random))
@@ -88,7 +98,7 @@ class InSpan(KernelEstimator):
         kernel = self._kernel_of_rows()
         passes = Passes(rows.check_unchanged, self._checkpoint_of(rows, weight))
         index, some = passes.once(
-            lambda: (self._numbers(rows.n, m), self._drawn(rows.n, SAMPLE_ROWS))
+            lambda: (self._numbers(rows.n, m), self._random_numbers(rows.n, SAMPLE_ROWS))
         )
         both = rows.take_both(np.concatenate([index, some]))
         m = len(index)
@@ -113,7 +123,7 @@ class InSpan(KernelEstimator):
         """Return the numbers of the landmarks among rows in blocks; none if they are given."""
         if np.ndim(self.landmarks) == 1:
             return as_index(self.landmarks, n, "landmarks")
-        return np.empty(0, np.intp) if np.ndim(self.landmarks) == 2 else self._drawn(n, m)
+        return np.empty(0, np.intp) if np.ndim(self.landmarks) == 2 else self._random_numbers(n, m)
 
     def _checkpoint_of(self, rows: Rows, weight: np.ndarray | None) -> Checkpoint | None:
         if self.checkpoint is None:
@@ -141,6 +151,11 @@ def _known_by(value: Any) -> str:
         return repr(value)
     array = np.ascontiguousarray(value)
     return f"{array.dtype} {array.shape} {sha256(array.tobytes()).hexdigest()}"
+
+
+def no_targets(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets of rows whose own do not matter."""
+    return np.zeros((len(weight), 1)), weight
 
 
 def class_totals(rows: Rows, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

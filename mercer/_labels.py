@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 
 def known_classes(estimator: Any, classes: Any) -> np.ndarray:
@@ -91,6 +93,33 @@ def class_codes(
         label = classes.tolist()[int(totals.argmin())]
         raise ValueError(f"class {label!r} has only weights of zero")
     return classes, codes
+
+
+def labels_of_rows(y: Any) -> tuple[np.ndarray, bool]:
+    """Return labels (n,), or a table of 0 and 1 with a column for each label; and whether it is.
+
+    A table with one column holds one label for each row.
+    """
+    y = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    if y.ndim == 1:
+        return y, False
+    if type_of_target(y) != "multilabel-indicator" or not np.isin(y, (0, 1)).all():
+        raise ValueError(
+            f"y must hold one label for each row, or be a table of 0 and 1 with a column for each "
+            f"label; got a table of shape {y.shape} with values such as {y.ravel()[0]!r}"
+        )
+    return y.astype(np.intp), True
+
+
+def refuse_class_weight(class_weight: Any) -> None:
+    """Raise if there are factors for classes, where a row may be of several."""
+    if class_weight is not None:
+        raise ValueError(
+            f"class_weight must be None where y is a table of labels: a row is of several classes "
+            f"then, and sample_weight says what it weighs; got {class_weight!r}"
+        )
 
 
 def class_factors(

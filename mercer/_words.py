@@ -142,6 +142,18 @@ def called(label: Any, length: int = 24) -> str:
     return short(label, length) or "(blank)"
 
 
+def quoted(label: Any, length: int = 24) -> str:
+    """Return the name of a class in a sentence: texts in quotes, numbers as they are.
+
+    Examples
+    --------
+    >>> quoted("yes"), quoted(1), quoted(np.int64(1)), quoted(True)
+    ("'yes'", '1', '1', 'True')
+    """
+    name = called(label, length)
+    return repr(name) if isinstance(label, str) else name
+
+
 def last_part(name: str) -> str:
     """Return the last part of a parameter's name: "gamma" of "kernel__gamma"."""
     return name.rpartition("__")[2]
@@ -172,6 +184,18 @@ def nearest(name: str, known: Sequence[str]) -> list[str]:
     lower = {other.lower(): other for other in reversed(known)}
     found = get_close_matches(name.lower(), lower, n=MOST_NEAREST, cutoff=0.5)
     return [lower[match] for match in found]
+
+
+def hint(name: str, known: Sequence[str]) -> str:
+    """Return which known names look like a wrong one or, where none does, which there are.
+
+    Examples
+    --------
+    >>> hint("gama", ["C", "gamma"]), hint("width", ["C", "gamma"])
+    ("did you mean 'gamma'?", "it has 'C' and 'gamma'")
+    """
+    near = nearest(name, known)
+    return f"did you mean {listing(near, 'or')}?" if near else f"it has {listing(known)}"
 
 
 # ---------------------------------------------------------------- sentences

@@ -16,6 +16,7 @@ from sklearn.base import (
     RegressorMixin,
     clone,
 )
+from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -56,6 +57,8 @@ class Around(MetaEstimatorMixin, Reporting, BaseEstimator):
 
 def innermost(model: Any) -> Any:
     """Return the fitted model that others stand around."""
+    if isinstance(model, Pipeline):
+        return innermost(model[-1])
     return innermost(model.estimator_) if isinstance(model, Around) else model
 
 
@@ -104,8 +107,9 @@ class ThresholdClassifier(ClassifierMixin, Around):
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        labels = _labels_of(y)
+        check_classification_targets(labels)
+        kind = type_of_target(labels, input_name="y", raise_unknown=True)
         if kind != "binary":
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}."
@@ -149,6 +153,13 @@ class ThresholdClassifier(ClassifierMixin, Around):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _labels_of(y: np.ndarray) -> np.ndarray:
+    """Return the labels but None: rows without one are for machines that know of them."""
+    if y.dtype.kind != "O" or not any(label is None for label in y):
+        return y
+    return np.array([label for label in y if label is not None])
 
 
 # ---------------------------------------------------------------- numbers

@@ -201,6 +201,22 @@ class Labels(Attribute):
         _check_shape(value.shape, (self.length,), lengths)
 
 
+class LabelsEach(Attribute):
+    """A list of vectors of labels, one for each output; the longest gives a length its name."""
+
+    def __init__(self, length: str, outputs: str):
+        self.length, self.outputs = length, outputs
+
+    def check(self, value: Any, lengths: Lengths) -> None:
+        """Raise if the value is no list of such vectors."""
+        if not isinstance(value, list) or not value:
+            raise StateError(f"must be a list of arrays of labels; got {type(value).__name__}")
+        SizeOf(self.outputs).check(len(value), lengths)
+        for labels in value:
+            Labels("labels").check(labels, {})
+        SizeOf(self.length).check(max(map(len, value)), lengths)
+
+
 class Objects(Attribute):
     """A list of objects, such as words: only how many they are is known of them."""
 

@@ -25,6 +25,7 @@ FLOOR = 1e-9  # the least variance, in the units of the columns
 SINGULAR = 1e-10  # share of a variance that is left when other columns are known
 REGULAR = 1e-8  # shrinkage after which they are told apart, also in spite of rounding
 WINDOWS = 2**20  # numbers in windows that are solved at once
+SAFE_CONDITION = 1e3  # of L: its inverse costs three digits more than L at most
 
 
 # ------------------------------------------------------------------------ units of columns
@@ -313,12 +314,21 @@ def is_full(factor: np.ndarray) -> bool:
 def whiten(rows: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """Return y of centred rows: independent, of variance 1. The rows are written over."""
     if is_full(factor):
-        return solve_triangular(factor, rows.T, lower=True, overwrite_b=True, check_finite=False).T
+        return _whitened_by(factor, rows)
     Y = rows * factor[:, 0]
     d = len(factor)
     for lag in range(1, factor.shape[1]):
         Y[:, lag:] += rows[:, : d - lag] * factor[lag:, lag]
     return Y
+
+
+def _whitened_by(factor: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return rows L⁻ᵀ: by a product, many times quicker, where the inverse is as good as L."""
+    if len(rows) > len(factor):
+        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
+        if np.abs(factor).sum(axis=1).max() * np.abs(inverse).sum(axis=1).max() <= SAFE_CONDITION:
+            return rows @ inverse.T
+    return solve_triangular(factor, rows.T, lower=True, overwrite_b=True, check_finite=False).T
 
 
 def log_volume(factor: np.ndarray) -> float:

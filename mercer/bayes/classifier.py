@@ -20,6 +20,7 @@ from mercer._labels import (
 )
 from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, StateError
+from mercer._threads import threads_for
 from mercer.bayes._moments import (
     LOG_2PI,
     NOISE,
@@ -366,8 +367,9 @@ class GaussianBayes(BayesRule):
         check_is_fitted(self)
         X = validated(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         d, values = len(self.scale_), np.empty((len(X), len(self.classes_)))
-        for part in ranges(len(X), max(1, BLOCK // d)):
-            values[part] = self._squares(X[part])
+        with threads_for(BLOCK * d):
+            for part in ranges(len(X), max(1, BLOCK // d)):
+                values[part] = self._squares(X[part])
         values *= -0.5
         volumes = np.array([log_volume(factor) for factor in self.factors_])
         with np.errstate(divide="ignore"):  # a class without a row so far

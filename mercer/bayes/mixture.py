@@ -63,6 +63,8 @@ class GMM(DensityMixin, ProvedEstimator):
         w and μ.
     covariances_ : array
         Σ: (k, d, d) if full, (d, d) if tied, (k, d) if diagonal, (k,) if spherical.
+    precisions_ : array
+        Their inverses, of the same shape.
     n_components_, n_iter_ : int
         The chosen number of components and the steps of the best start.
     certificate_ : Certificate
@@ -226,6 +228,12 @@ class GMM(DensityMixin, ProvedEstimator):
         if self.covariance == "tied":
             return roots[0] @ roots[0].T
         return roots @ roots.transpose(0, 2, 1)
+
+    @property
+    def precisions_(self) -> np.ndarray:
+        """The inverses of the covariances, shaped as ``covariances_``."""
+        S = self.covariances_
+        return np.linalg.inv(S) if self.factors_.ndim == 3 else 1.0 / S
 
     # ------------------------------------------------------------ use
     def _log_joint(self, X: Any) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,7 +85,17 @@ def _root(
 
 def _command(name: str) -> Any:
     """Return the module of a command; it loads the numerical libraries, so not before."""
-    return import_module(f"mercer.cli.{name}")
+    with _interruptible():
+        return import_module(f"mercer.cli.{name}")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Say that Ctrl-C came too early for a result: Typer would end without a word."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise CommandError("interrupted before there was a result", INTERRUPTED) from None
 
 
 def _screen(quiet: bool, as_json: bool) -> Any:
@@ -335,11 +347,8 @@ def demo(
 
 def _run(command: Any, *given: Any, screen: Any) -> None:
     """Do the work; what the library warns of is said as a note."""
-    try:
-        with screen.noting():
-            code = command(*given, screen)
-    except KeyboardInterrupt:
-        raise CommandError("interrupted before there was a result", INTERRUPTED) from None
+    with _interruptible(), screen.noting():
+        code = command(*given, screen)
     if code:
         raise typer.Exit(code)
 

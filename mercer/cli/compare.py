@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mercer._limits import Limits
+from mercer._warm import prepare
 from mercer._words import count, fixed
 from mercer.cli.errors import MODEL, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
-from mercer.cli.files import digest, read_model, read_with_target, said_in_one_line
+from mercer.cli.files import check_there, digest, read_model, read_with_target, said_in_one_line
 from mercer.cli.fit import FitOptions, read_rows, suits
 from mercer.cli.goal import Wishes, goal_of
 from mercer.cli.learn import Learner
@@ -157,8 +158,11 @@ def _as_all_read(
 
 def _fitted(options: CompareOptions, saved: list[Path], data: Path, screen: Screen) -> Contest:
     """Fit models to the same rows; return them, the rows that judge them, and folds for few."""
-    limits = Limits.of(time_limit=seconds(options.time_limit))
+    limit = seconds(options.time_limit)
     chosen("--effort", options.effort, EFFORTS)
+    check_there(data)
+    prepare(progress=screen.bar)
+    limits = Limits.of(time_limit=limit)
     given = FitOptions(
         data,
         options.target,

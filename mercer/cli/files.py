@@ -19,6 +19,7 @@ from mercer.cli.options import chosen
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.screen import Screen
 from mercer.datasets import Data, DataError, load_file, write_table
+from mercer.datasets.files.data import missing_file
 from mercer.datasets.files.tables import writer_of
 from mercer.io import ModelFileError, inspect, load
 from mercer.kernels import Kernel
@@ -35,6 +36,14 @@ def said_in_one_line() -> Iterator[None]:
         raise CommandError(str(error), DATA) from None
     except ModelFileError as error:
         raise CommandError(str(error), MODEL) from None
+
+
+def check_there(*paths: Path | None) -> None:
+    """Say that a file is missing before anything that takes time."""
+    for path in paths:
+        if path is not None and not path.expanduser().exists():
+            with said_in_one_line():
+                raise missing_file(path)
 
 
 def read(

@@ -16,7 +16,7 @@ from mercer._warm import prepare
 from mercer._words import count
 from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
-from mercer.cli.files import digest, read_with_target, said_in_one_line
+from mercer.cli.files import check_there, digest, read_with_target, said_in_one_line
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
 from mercer.cli.large import fit_large, is_large
 from mercer.cli.learn import Learned, Learner
@@ -26,7 +26,7 @@ from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem, learnable
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
-from mercer.cli.scores import estimates, show
+from mercer.cli.scores import LEAST_SECONDS, estimates, seconds_to_look, show
 from mercer.cli.screen import Screen
 from mercer.cli.script import script
 from mercer.cli.together import by_column
@@ -45,9 +45,6 @@ from mercer.meta import TargetRegressor
 from mercer.report import Study, examine, render, write_text
 from mercer.tables import ColumnsEncoder, TableEncoder
 
-REPORT_SHARE = 0.6  # of what is left of a time limit; no section ends to the second
-NO_LIMIT = 1e9  # seconds for the report where the command has none
-LEAST_SECONDS = 2.0  # that the scores and a fair rival need, however little time there is
 NO_WISHES = Wishes()
 
 
@@ -94,15 +91,17 @@ def fit(options: FitOptions, screen: Screen) -> int:
     chosen("--model", options.model, ["auto", *dict.fromkeys(chain(*RECIPES.values()))])
     check_wishes(options.wishes)
     chosen("--unlabelled", options.unlabelled, CHOICES)
-    given = {"--script": options.script, "--threshold": options.wishes.threshold}
-    check_wish(options.unlabelled, options.model, given)
+    check_wish(options.unlabelled, options.model)
     check_places({"DATA": options.data, "--test": options.test}, options.outputs)
-    if options.dask is not None or is_large(options.data, memory):
-        return fit_large(options, effort, kernel, screen)
+    in_passes = options.dask is not None or is_large(options.data, memory)
+    if not in_passes:
+        check_there(options.data, options.test)
     prepare(progress=screen.bar)  # before the clock starts: a time limit is for the fit
+    if in_passes:
+        return fit_large(options, effort, kernel, screen)
     limits = Limits.of(time_limit=limit)
     parts = read_rows(options, screen)
-    learn, test = parts.learn, parts.test
+    learn = parts.learn
     suits(options.model, learn)
     known: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
     known |= {"seed": options.seed, "screen": screen}
@@ -116,7 +115,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     about["unlabelled"] = None if helped is None else helped.about()
     _write(learned, study, about, options)  # before anything is printed
     if options.script is not None:
-        write_text(options.script, _script(options, learn, test, learned, study))
+        write_text(options.script, _script(options, parts, learned, study))
     show(study, learned.name, learn.target, screen)
     screen.say("optimiser", study.proof.sentence)
     _say_where(options, screen)
@@ -257,8 +256,7 @@ def _looked_at(
 ) -> tuple[Study, bool]:
     try:
         if not learned.interrupted:
-            left = limits.seconds_left()
-            seconds = NO_LIMIT if left is None else max(REPORT_SHARE * left, LEAST_SECONDS)
+            seconds = seconds_to_look(limits)
             more: dict[str, Any] = {"train": (learn.X, learn.y), "time_limit": seconds}
             return examine(learned.model, test.X, test.y, **more, **given), False
     except KeyboardInterrupt:
@@ -349,19 +347,16 @@ def _write(
         write_text(options.report, render(study))
 
 
-def _script(
-    options: FitOptions, learn: TableProblem, test: TableProblem, learned: Learned, study: Study
-) -> str:
+def _script(options: FitOptions, parts: Parts, learned: Learned, study: Study) -> str:
     """Return the Python that repeats it."""
     left_out = options.ignore or options.group or options.time
     return script(
-        learn,
-        test,
+        parts,
         learned,
         data=options.data,
         target=options.target,
         test_file=options.test,
-        columns=(_names(learn.X) or None) if left_out else None,
+        columns=(_names(parts.learn.X) or None) if left_out else None,
         reading=options.reading.for_file(),
         seed=options.seed,
         command=study.command,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._words import called, listing, percent
+from mercer._words import listing, percent, quoted
 from mercer.assess.metrics import METRICS, RARE, Metric
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.options import chosen
@@ -286,11 +286,11 @@ def _why(
     judged = f"models are chosen by {metric.title}"
     if positive is None:
         return "" if wishes.metric == "auto" else judged
-    named = repr(called(positive))
+    named = quoted(positive)
     why = ", the rarer class" if wishes.positive is None and share < CLEARLY_RARER else ""
     if not rare:
         return f"{judged}; precision, recall and F1 are of {named}{why}"
     common = classes[int(np.argmax(counts))]
-    flatters = f"always {called(common)!r} gets {percent(1.0 - share)} accuracy"
+    flatters = f"always {quoted(common)} gets {percent(1.0 - share)} accuracy"
     of = f" of {named}" if metric.of_positive else ""
     return f"{judged}{of}: only {percent(share)} of the rows are {named}, and {flatters}"

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from mercer._array import parse_memory
+from mercer._limits import Limits
 from mercer._words import count, setting
+from mercer.checks import Finding, check_table
 from mercer.cli.errors import DATA, USAGE, CommandError
 from mercer.cli.files import said_in_one_line
 from mercer.cli.goal import Wishes
-from mercer.cli.options import budget, seconds
+from mercer.cli.options import budget, chosen, seconds
+from mercer.cli.parts import stop_at_leaks
 from mercer.cli.problem import task_of
 from mercer.cli.reading import AS_FOUND
 from mercer.cli.recipes import RECIPES, Effort
-from mercer.cli.scores import estimates, show
+from mercer.cli.scores import estimates, seconds_to_look, show
 from mercer.cli.screen import Screen
 from mercer.io import save
 from mercer.machines import KernelRidge, KernelRidgeClassifier
@@ -89,16 +93,18 @@ def _cluster(address: str | None, screen: Screen) -> Iterator[None]:
 
 
 def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
+    limits = Limits.of(time_limit=seconds(options.time_limit))
     with screen.step("read", f"opening {options.data}") as said:
         table = _opened(options)
         size = f"{count(table.n, 'row')}, {count(table.n_columns, 'column')}"
         said.append(f"{options.data.name}: {size}")
     random = np.random.default_rng(options.seed)
-    some = table.take_both(_drawn(random, table.n, ENCODER_ROWS))
+    some = table.take_both(np.sort(_drawn(random, table.n, ENCODER_ROWS)))
     task, why = (options.task, "") if options.task != "auto" else task_of(some.y, options.target)
     screen.say("target", f"{options.target}, to {task}; the table is learned in passes")
     if why:
         screen.note(why)
+    findings = _checked(some, task, options, screen)
     with screen.step("columns", "encoding the columns") as said:
         encoder = TableEncoder(kinds=dict(options.reading.kinds) or None).fit(some.X)
         said += encoder.describe()
@@ -107,9 +113,9 @@ def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
     rows, weight = table.encoded(encoder), np.ones(table.n)
     weight[held] = 0.0
     screen.say("split", f"{table.n - len(held):,} rows to learn from, {len(held):,} to test with")
-    search = _searched(options, effort, kernel, task, rows, weight, screen)
+    search = _searched(options, effort, kernel, task, rows, weight, limits, screen)
     model = Pipeline([("encode", encoder), ("ridge", search.best_estimator_)])
-    study = _examined(options, model, table.take_both(held), screen)
+    study = _examined(options, model, table.take_both(held), findings, limits, screen)
     about = _about(options, task, table, encoder, search, study, weight)
     _write(options, model, study, about)
     show(study, "ridge", options.target, screen)
@@ -118,6 +124,18 @@ def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
         screen.say("model", f"{options.save}  (mercer predict {options.save} NEW_ROWS)")
     screen.result(about)
     return 0
+
+
+def _checked(some: Any, task: str, options: Any, screen: Screen) -> list[Finding]:
+    """Say what is odd about the rows that were drawn; with --strict stop at what is a leak."""
+    known = {"target": options.target, "random_state": options.seed}
+    findings = check_table(some.X, some.y, task=task, **known)
+    if options.strict:
+        stop_at_leaks(findings)
+    for finding in findings:
+        if finding.severity != "note":
+            screen.found(finding)
+    return findings
 
 
 def _refuse_what_needs_a_table(options: Any) -> None:
@@ -158,6 +176,8 @@ def _opened(options: Any) -> Rows:
     if not options.ignore:
         return open_rows(source, target, mixed=True)
     names = open_rows(source, target, mixed=True).columns or ()
+    for name in options.ignore:
+        chosen("--ignore", name, names)
     kept = [name for name in names if name not in options.ignore]
     return open_rows(source, target, mixed=True, columns=kept)
 
@@ -173,6 +193,7 @@ def _searched(
     task: str,
     rows: Rows,
     weight: np.ndarray,
+    limits: Limits,
     screen: Screen,
 ) -> Any:
     make: Any = KernelRidgeClassifier if task == "classify" else KernelRidge
@@ -182,21 +203,22 @@ def _searched(
     checkpoint = None if options.checkpoint is None else str(options.checkpoint)
     model = make(kernel, landmarks=landmarks, checkpoint=checkpoint, **given)
     screen.say("route", str(model.route_of(rows)))
-    limit = seconds(options.time_limit)
     with screen.step("tuned", "going over the rows") as said:
         search = tune(
             model,
             rows,
             sample_weight=weight,
             random_state=options.seed,
-            time_limit=None if limit is None else SHARE * limit,
+            time_limit=limits.share(SHARE),
         )
         best = ", ".join(f"{k} = {setting(v)}" for k, v in search.best_params_.items())
         said.append(f"{best} ({search.route_})")
     return search
 
 
-def _examined(options: Any, model: Any, test: Any, screen: Screen) -> Study:
+def _examined(
+    options: Any, model: Any, test: Any, findings: list[Finding], limits: Limits, screen: Screen
+) -> Study:
     with screen.step("test", "looking at the held-out rows") as said:
         study = examine(
             model,
@@ -205,7 +227,8 @@ def _examined(options: Any, model: Any, test: Any, screen: Screen) -> Study:
             title=f"Predicting {options.target}: kernel ridge in passes",
             command="mercer " + shlex.join(sys.argv[1:]),
             only_scores=options.report is None,
-            time_limit=seconds(options.time_limit),
+            findings=findings,
+            time_limit=seconds_to_look(limits),
         )
         said.append(f"on {count(len(test.y), 'held-out row')}:")
     return study
@@ -238,6 +261,7 @@ def _about(
         "learned_rows": int(weight.sum()),
         "test_rows": int(study.evaluation.n_rows),
         "scores": estimates(study),
+        "findings": [asdict(finding) for finding in study.findings],
         "proof": {"sentence": study.proof.sentence, "ok": study.proof.ok},
         "words": RECIPES[task]["ridge"].words,
         "command": study.command,

@@ -11,6 +11,7 @@ from mercer.cli.errors import USAGE, CommandError
 
 LONGEST_NAME = 60  # characters of a wrong one that are shown
 MOST_NAMES = 30  # that are shown where none is near
+LEAST_MEMORY = 1_000_000  # bytes
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -41,7 +42,13 @@ def seconds(text: str | None) -> float | None:
 
 def budget(text: str | None) -> int | None:
     """Return the bytes of "2GB" or "500MB"; None stays None."""
+    if text is None:
+        return None
     try:
-        return None if text is None else parse_memory(text)
-    except ValueError as error:
-        raise CommandError(f"--memory: {error}", USAGE) from None
+        found = parse_memory(text)
+    except ValueError:
+        message = f"--memory: {text!r} is no amount of memory; write e.g. 500MB or 2GB"
+        raise CommandError(message, USAGE) from None
+    if found < LEAST_MEMORY:
+        raise CommandError(f"--memory: {text!r} is too little for any fit; give 1MB or more", USAGE)
+    return found

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from mercer._array import LARGEST
 from mercer._sklearn import _safe_indexing
-from mercer._words import called, count, percent, short_number
+from mercer._words import called, count, number, percent
 from mercer.checks import GroupFolds, TimeFolds
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
@@ -86,8 +86,8 @@ class TableProblem:
         if self.task == "regress":
             low, middle, high = np.quantile(self.y, [0, 0.5, 1])
             return (
-                f"{self.target}: numbers from {short_number(low)} to {short_number(high)}, "
-                f"median {short_number(middle)}"
+                f"{self.target}: numbers from {number(low)} to {number(high)}, "
+                f"median {number(middle)}"
             )
         labels, counts = np.unique(self.y, return_counts=True)
         order = np.argsort(-counts, kind="stable")

@@ -15,7 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 
 from mercer.cli.learn import Learned
+from mercer.cli.parts import Parts
 from mercer.cli.problem import TableProblem
+from mercer.cli.unlabelled import PipelineWithOthers
 from mercer.kernels import Kernel
 from mercer.select.rounds import sample_rows
 
@@ -27,8 +29,7 @@ Lines = Iterator[str]
 
 
 def script(
-    learn: TableProblem,
-    test: TableProblem,
+    parts: Parts,
     learned: Learned,
     *,
     data: Path,
@@ -41,7 +42,7 @@ def script(
     repeat: Mapping[str, str],
 ) -> str:
     """Return a program that reads the same rows, fits the same model and prints its scores."""
-    names = Imports()
+    names, learn, test = Imports(), parts.learn, parts.test
     given = ", ".join(f"{k}={v!r}" for k, v in {"target": target, **reading}.items() if v)
     file = File(given, columns, learn)
     body = [
@@ -51,7 +52,7 @@ def script(
             if test_file is None
             else _held_out(learn, test, test_file, file, names)
         ),
-        *_fit(learn, learned, seed, names),
+        *_fit(parts, learned, seed, names),
         *_scores(names),
     ]
     names.add("mercer.datasets", "load_file")
@@ -235,19 +236,30 @@ def _held_out(
     yield from _taken("test", "used")
 
 
-def _fit(learn: TableProblem, learned: Learned, seed: int, names: Imports) -> Lines:
+def _fit(parts: Parts, learned: Learned, seed: int, names: Imports) -> Lines:
     encoder, model = learned.model[0], learned.model[-1]
-    names.add("sklearn.pipeline", "Pipeline")
     yield ""
     yield f"encoder = {names.written(encoder)}"
     yield f"model = {names.written(model)}"
+    if isinstance(learned.model, PipelineWithOthers) and parts.others is not None:
+        yield from _with_others(parts.others, names)
+        return
+    names.add("sklearn.pipeline", "Pipeline")
     yield "Z = encoder.fit_transform(X_train)"
-    if len(learned.rows) < len(learn):
-        yield from _sampled(learn, learned.rows, seed, names)
+    if len(learned.rows) < len(parts.learn):
+        yield from _sampled(parts.learn, learned.rows, seed, names)
         yield "model.fit(Z[rows], y_train[rows])"
     else:
         yield "model.fit(Z, y_train)"
     yield 'model = Pipeline([("encode", encoder), ("model", model)])'
+
+
+def _with_others(others: TableProblem, names: Imports) -> Lines:
+    """Yield the fit to rows that have no target, too."""
+    names.add("mercer.cli.unlabelled", "PipelineWithOthers")
+    yield from _rows("others", others.numbers - 1)
+    yield 'steps = [("encode", encoder), ("model", model)]'
+    yield "model = PipelineWithOthers(steps, others=X[others]).fit(X_train, y_train)"
 
 
 def _sampled(learn: TableProblem, rows: np.ndarray, seed: int, names: Imports) -> Lines:

@@ -6,7 +6,6 @@ themselves. Both answer the same held-out rows, and the difference is told with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,6 +18,7 @@ from mercer._limits import Limits
 from mercer._sklearn import _safe_indexing
 from mercer._words import count, last_part, setting
 from mercer.checks import RowKeys
+from mercer.cli.answers import AroundModel
 from mercer.cli.errors import USAGE, CommandError
 from mercer.cli.learn import Learned
 from mercer.cli.parts import Parts, SplitOptions, with_order
@@ -97,15 +97,10 @@ def without_others(model: Any) -> Any:
 
 
 # ---------------------------------------------------------------- which rows
-def check_wish(unlabelled: str, model: str, given: Mapping[str, Any]) -> None:
-    """Refuse what rows without a label cannot be used with, before any file is read."""
+def check_wish(unlabelled: str, model: str) -> None:
+    """Refuse a model that cannot learn from rows without a label, before any file is read."""
     if unlabelled != "use":
         return
-    for option, value in given.items():
-        if value is not None:
-            raise CommandError(
-                f"{option} does not work with --unlabelled use yet: leave one of them out", USAGE
-            )
     known = ["auto", *RECIPES["classify"]]
     if model not in known:
         raise CommandError(
@@ -173,14 +168,16 @@ class GraphLearner:
         search = self._tuned(recipe, encoder.fit_transform(X), y)
         last = self._around(self._best(search, recipe))
         pipeline = PipelineWithOthers([("encode", encoder), ("model", last)], others=self.others.X)
+        around = self._with_threshold(pipeline)
         rows = f"{count(len(self.learn), 'row')} with a target, {len(self.others):,} without"
         with self.screen.step("fit", f"fitting to {rows}") as said, self.screen.noting():
             pipeline.fit(self.learn.X, self.learn.y)
             said.append(rows)
-        words = (f"A {recipe.words} was fitted to {rows}.", *self.learned.words)
+        pipeline.steps[-1] = ("model", around.with_threshold(pipeline[-1]))
+        words = (f"A {recipe.words} was fitted to {rows}.", *around.words, *self._words_alone())
         found = {"name": f"{name}-graph", "recipe": recipe, "model": pipeline, "search": search}
         every = np.arange(len(self.learn))
-        return replace(self.learned, words=words, rows=every, threshold=None, **found)
+        return replace(self.learned, words=words, rows=every, threshold=around.threshold, **found)
 
     def _recipe(self, model: str) -> tuple[str, Recipe]:
         known = RECIPES[self.learn.task]
@@ -235,6 +232,25 @@ class GraphLearner:
         if not isinstance(last, TargetRegressor):
             return machine
         return clone(last).set_params(estimator=machine)
+
+    def _with_threshold(self, pipeline: Pipeline) -> AroundModel:
+        """Return the threshold that was asked for, or the one that hidden labels suggest."""
+        around = AroundModel(self.learned.goal, self.learn, self.seed)
+        if self.learn.task == "regress" or not around.is_looked_for:
+            return around
+        try:
+            with self.screen.step("threshold", "looking for a threshold") as said:
+                around = around.chosen(pipeline, self.learn.X, self.limits)
+                said += around.words
+        except TimeoutError:
+            self.screen.note("the time limit cut the work short: no threshold was found")
+        return around
+
+    def _words_alone(self) -> tuple[str, ...]:
+        """Return what was said of the other model, but for its threshold."""
+        threshold = self.learned.threshold
+        own = () if threshold is None else (threshold.words,)
+        return tuple(words for words in self.learned.words if words not in own)
 
     def _seconds(self) -> float | None:
         left = self.limits.seconds_left()

@@ -161,9 +161,13 @@ class Gram(LinearOperator):
             out += weights[part] @ self._block(rows[part], columns).astype(np.float64, copy=False)
         return out
 
-    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> tuple[np.ndarray, float]:
-        """Return what `combine` returns and how far it may be off; inf if that is not known."""
-        return self.combine(rows, weights, columns), np.inf
+    def error(self, rows: Any, weights: Any, columns: Any) -> float:
+        """Return how far `bounded_sums` may be off at most; inf if that is not known."""
+        return np.inf
+
+    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> np.ndarray:
+        """Return what `combine` does, of values in their precision, added up in float64."""
+        return self.combine(rows, weights, columns)
 
     def in_double(self) -> Gram:
         """Return the same matrix in float64, for proofs (recomputed where it is not stored so)."""

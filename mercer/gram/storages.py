@@ -14,7 +14,7 @@ from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import combine_rows, gather, gather_into
 from mercer.gram.sums import TileSums, compute, sums_of, weighted_sums
 from mercer.kernels import Kernel
-from mercer.kernels.rounding import largest_sum_error
+from mercer.kernels.forward_error import largest_sum_error, value_error
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import (
     TILE,
@@ -58,8 +58,8 @@ class DenseGram(Gram):
     def combine(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return combine_rows(self._K, rows, weights, columns)
 
-    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> tuple[np.ndarray, float]:
-        return self.combine(rows, weights, columns), self._source.error(rows, weights, columns)
+    def error(self, rows: Any, weights: Any, columns: Any) -> float:
+        return self._source.error(rows, weights, columns, direct=False)
 
     def in_double(self) -> Gram:
         return self if self.dtype == np.float64 else self._source.in_double()
@@ -113,16 +113,16 @@ class BlockedGram(Gram):
         X = Y if same else self.X[rows]
         return sums_of(self.kernel, Y, X, weights[:, None], self.dtype)[:, 0]
 
-    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> tuple[np.ndarray, float]:
-        error = self.error(rows, weights, columns)
-        if np.isinf(error):  # whoever cannot use it need not wait for it
-            return np.full(len(columns), np.nan), error
-        X, Y = self.Y[columns], self.X[rows]
-        return weighted_sums(self.kernel, X, Y, weights[:, None], self.dtype)[:, 0], error
+    def error(self, rows: Any, weights: Any, columns: Any, direct: bool = True) -> float:
+        return largest_sum_error(self.kernel, self.Y[columns], self.X[rows], weights, direct)
 
-    def error(self, rows: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> float:
-        """Return how far sums of float32 values may be off."""
-        return largest_sum_error(self.kernel, self.Y[columns], self.X[rows], weights)
+    def value_error(self) -> float:
+        """Return how far a value may be off, relative to √(k(x, x) k(y, y))."""
+        return value_error(self.kernel, self.X, self.Y, direct=True)
+
+    def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> np.ndarray:
+        X, Y = self.Y[columns], self.X[rows]
+        return weighted_sums(self.kernel, X, Y, weights[:, None], self.dtype)[:, 0]
 
     def diagonal(self) -> np.ndarray:
         return self.kernel.diagonal_of(self.X, self.dtype)

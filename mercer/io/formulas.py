@@ -187,6 +187,8 @@ class MachineFormula(NamedTuple):
             known = ", ".join(machine.__name__ for machine in (*EXPANSIONS, *LINEAR))
             raise TypeError(f"model must be one of {known}; got {type(model).__name__}")
         check_is_fitted(model)
+        if getattr(model, "multilabel_", False):
+            raise ValueError("model must give a row one label; it was fitted to a table of labels")
         kernel, centres, coefs = (_linear if isinstance(model, LINEAR) else _expanded)(model)
         by_pairs = bool(getattr(model, "_by_pairs", False))
         novelty = isinstance(model, OneClassSVM)

@@ -285,8 +285,11 @@ def _machine_lines(model: Any) -> Iterator[str]:
     yield "rho " + " ".join(_text(sign * b) for b in np.atleast_1d(model.intercept_))
     if classes is None:
         return
-    if model.multiclass == "ovr" and len(classes) > 2:
-        raise ValueError("LIBSVM tells classes apart by pairs; got multiclass='ovr'")
+    if not model._is_compact and len(classes) > 2:
+        raise ValueError(
+            "LIBSVM tells several classes apart by pairs, each with support vectors of its own; "
+            f"got multiclass={model.multiclass!r} with route {getattr(model, 'route_', 'exact')!r}"
+        )
     if classes.dtype.kind not in "iuf" or (classes != np.round(classes)).any():
         raise ValueError(f"LIBSVM's labels are integers; got {classes.tolist()[:5]}")
     yield "label " + " ".join(str(int(label)) for label in classes)

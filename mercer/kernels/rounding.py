@@ -1,4 +1,4 @@
-"""How far kernel values in float32 are from those in float64, from the sizes of what is summed.
+"""How far kernel values in float32 are from those in float64, estimated: what predictions ask.
 
 A value of a positive semidefinite kernel is bounded by its diagonal, |k(x, y)| ≤ κ(x) κ(y) with
 κ(x)² = k(x, x), and so is its rounding error: ``rounding(kernel, Y)`` says by how many units of
@@ -23,7 +23,6 @@ from mercer.kernels.vector import Linear, Polynomial
 
 UNIT = 2.0**-24  # half of the relative distance between numbers of float32
 RADIAL = 2.5  # units: distances are right to 20, and exp(−t) t is at most 1/e; measured are 2.3
-WORST = 4.0  # times what a value is off by at most in measurements
 DOUBLE = np.dtype(np.float64)
 
 
@@ -65,19 +64,6 @@ def sum_error(kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray) -> floa
     sizes = np.sqrt(kernel.diagonal_of(Y, DOUBLE))[:, None] * np.abs(weights)
     walks = found.own * np.sqrt(np.square(sizes).sum(axis=0))
     return UNIT * reach * float((walks + found.shared * sizes.sum(axis=0)).max(initial=0.0))
-
-
-def largest_sum_error(kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray) -> float:
-    """Return what k(X, Y) @ weights of float32 values is off by at most; inf if nothing is known.
-
-    Every value as far off as none was ever seen to be, and all of them in the same direction.
-    """
-    found = rounding(kernel, Y)
-    if not np.isfinite(found).all():
-        return float("inf")
-    reach = float(np.sqrt(kernel.diagonal_of(X, DOUBLE).max(initial=0.0)))
-    sizes = np.sqrt(kernel.diagonal_of(Y, DOUBLE)) @ np.abs(weights)
-    return WORST * (found.own + found.shared) * UNIT * reach * float(sizes)
 
 
 # -------------------------------------------------------------------- one rule a kernel

@@ -114,9 +114,10 @@ def _default_lams(design: LassoDesign, n_lams: int, eps: float) -> np.ndarray:
 
 # ---------------------------------------------------------------- solving
 class LassoDesign(NamedTuple):
-    """Columns and targets of a lasso, weighted and centred, and what leads back to the data.
+    """Columns and the target of a lasso, weighted and centred, and what leads back to the data.
 
-    The penalty is λ (ρ‖w‖₁ + ½(1 − ρ)‖w‖²); of the lasso the ratio ρ is 1.
+    The penalty is λ (ρ‖w‖₁ + ½(1 − ρ)‖w‖²); of the lasso the ratio ρ is 1. Of several targets each
+    has a design, with the same columns.
     """
 
     columns: SparseColumns
@@ -142,6 +143,11 @@ class LassoDesign(NamedTuple):
         table, targets = dense.weighted()
         held_once = dense._replace(X=table, Y=targets)
         return cls(SparseColumns(table), targets[:, 0], held_once, l1_ratio, positive)
+
+    def each_target(self) -> Iterator[LassoDesign]:
+        """Yield a design for each target."""
+        for y in self.scaling.Y.T:
+            yield self._replace(y=np.ascontiguousarray(y))
 
     @property
     def unit(self) -> float:

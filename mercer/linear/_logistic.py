@@ -75,7 +75,7 @@ class LogisticDesign(NamedTuple):
     def values(self, theta: np.ndarray) -> np.ndarray:
         """Return G = A (θ / scale)."""
         with threads_for(self._products_of(theta)):
-            return np.asarray(self.A @ (theta / self.scale))
+            return product_by_columns(self.A, theta / self.scale)
 
     def slopes(self, S: np.ndarray) -> np.ndarray:
         """Return the derivative in θ of what has the slopes S in G."""
@@ -92,6 +92,15 @@ class LogisticDesign(NamedTuple):
         inner, offset = (gamma[:-1], gamma[-1]) if self.intercept else (gamma, 0.0)
         w = (inner if self.basis is None else self.basis.coef(inner)) / self.unit
         return w, offset - self.mean @ w
+
+    def inner(self, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the coordinates θ of w (d, k) and b (k,): what `back` leads back to them."""
+        gamma = w * self.unit
+        if self.basis is not None:
+            gamma = self.basis.U.T @ (self.basis.X @ gamma)
+        if self.intercept:
+            gamma = np.vstack([gamma, b + self.mean @ w])
+        return gamma * self.scale
 
 
 def _dense(
@@ -132,6 +141,14 @@ def _drop_constant(
 def scaled(A: Any, scale: np.ndarray) -> Any:
     """Return a table with its columns divided by their scales."""
     return A @ sp.diags_array(1.0 / scale) if sp.issparse(A) else A / scale
+
+
+def product_by_columns(A: Any, V: np.ndarray) -> np.ndarray:
+    """Return AV, of a dense table with its columns one behind the other.
+
+    So what is done to few columns for each row is done to long stretches of memory.
+    """
+    return np.asarray(A @ V) if sp.issparse(A) else (V.T @ A.T).T
 
 
 def factor_cost(n: int, m: int) -> float:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import ranges
 from mercer._scratch import scratch
-from mercer.linear._logistic import LikelihoodPoint, LogisticDesign, SoftmaxPoint
+from mercer._threads import threads_for
+from mercer.linear._logistic import (
+    LikelihoodPoint,
+    LogisticDesign,
+    SoftmaxPoint,
+    standard_errors,
+)
 
 BLOCK_ENTRIES = 2**20  # of columns side by side for all classes, at once
 SMALL_TABLE = 2**16  # entries that new memory is quick for
@@ -97,3 +103,25 @@ def _weighted(A: Any, h: np.ndarray) -> np.ndarray:
     out = scratch(A.shape, np.float64, brief=True) if A.size > SMALL_TABLE else None
     B = np.multiply(A, np.sqrt(h)[:, None], out=out)
     return B.T @ B
+
+
+class HeldCurvature(NamedTuple):
+    """What the standard errors of a fit are computed from."""
+
+    design: LogisticDesign
+    point: LikelihoodPoint
+    n_outputs: int
+    unit: float  # of the weights
+
+    @property
+    def operations(self) -> float:
+        """Operations that they take."""
+        (n, m), k = self.design.A.shape, self.n_outputs
+        return n * (m * k) ** 2.0 + (m * k) ** 3.0
+
+    def standard_errors(self) -> np.ndarray:
+        """Return those of all coefficients, (d + 1, k); the last row is that of the intercepts."""
+        (n, m), k = self.design.A.shape, self.n_outputs
+        with threads_for(float(n) * m * m * k * k):
+            H = hessian(self.design, self.point, gauge=1.0)
+            return standard_errors(H, self.design, k) / self.unit**0.5

@@ -24,6 +24,7 @@ from mercer.linear._logistic import (
     definite_factor,
     factor_cost,
     positive_part,
+    product_by_columns,
     scaled,
 )
 from mercer.linear._logistic_hessian import first_block, first_hessian, hessian
@@ -79,7 +80,7 @@ class NewtonRun:
         self.cheap, self.worth = cheap, worth
         (n, m), k = design.A.shape, likelihood.n_outputs
         self.steps, self.error, self.reach = 0, np.inf, np.inf
-        self.state = self._state(np.zeros((m, k)), np.zeros((n, k)))
+        self.state = self._state(np.zeros((m, k)), np.zeros((k, n)).T)  # by columns
         self.null = max(self.state.value, TINY)
         self.first_slopes = float(np.linalg.norm(self.state.point.slopes))
         cheap = factor_cost(n, m * k) <= direct
@@ -284,7 +285,7 @@ class _Conjugate:
         """Return HP, unless time is over."""
         if self.limits.stopped(0) is Status.TIME_LIMIT:
             raise _OutOfTimeError
-        return np.asarray(self.A.T @ point.apply(np.asarray(self.A @ P))) + self.penalty * P
+        return np.asarray(self.A.T @ point.apply(product_by_columns(self.A, P))) + self.penalty * P
 
     def renew(self) -> bool:
         """Go over to float64; return whether that makes a difference."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -13,6 +13,7 @@ from mercer._labels import codes_among, known_classes, not_balanced, part_factor
 from mercer._limits import Limits
 from mercer._state import Attribute
 from mercer.linear._base import LinearModel
+from mercer.linear._logistic import LogisticDesign
 from mercer.linear._logistic_l1 import likelihood_risk
 from mercer.optimize._in_parts import KEPT, PARTS, learn_parts
 
@@ -26,6 +27,32 @@ def _has_parabola(model: Any) -> bool:
             f"lam={model.lam} and l1_ratio={model.l1_ratio}"
         )
     return not_balanced(model)
+
+
+class LogisticStart(NamedTuple):
+    """The fit before, from which one with warm_start=True goes on."""
+
+    classes: np.ndarray
+    coef: np.ndarray
+    intercept: np.ndarray
+
+    @classmethod
+    def of(cls, model: Any) -> LogisticStart | None:
+        """Return the fit before, if there is one and it is wanted."""
+        if not (model.warm_start and hasattr(model, "coef_")):
+            return None
+        return cls(model.classes_, model.coef_, model.intercept_)
+
+    def coordinates(self, design: LogisticDesign, classes: np.ndarray) -> np.ndarray:
+        """Return its coordinates among other rows, if their columns and classes are the same."""
+        columns = len(design.mean)
+        if not np.array_equal(classes, self.classes) or columns != self.coef.shape[1]:
+            raise ValueError(
+                f"warm_start=True goes on from coefficients of {self.coef.shape[1]} columns and "
+                f"the classes {self.classes.tolist()}, but X has {columns} columns and y the "
+                f"classes {classes.tolist()}"
+            )
+        return design.inner(self.coef.T, self.intercept)
 
 
 class LogisticParts(LinearModel):
@@ -55,6 +82,24 @@ class LogisticParts(LinearModel):
         risk = [(likelihood_risk(codes, weight, len(self.classes_)), "likelihood ")]
         (solution,) = learn_parts(self, X, risk, penalty, float(self.fit_intercept), limits)
         self.n_iter_, self.solver_ = solution.stats["steps"], "newton"
-        model.separating_direction_ = model.separating_intercept_ = model._errors = None
+        model.separating_direction_ = model.separating_intercept_ = None
+        self._forget_errors()
         self._accept(solution)
         return self
+
+    def _forget_errors(self) -> None:
+        """There are no standard errors, nor what they could be computed from."""
+        self._errors: np.ndarray | None = None
+        self.__dict__.pop("_held", None)
+
+    def _settle_errors(self) -> None:
+        """Compute the standard errors, if the table is held for them, and let go of it."""
+        held = vars(self).get("_held")
+        if held is not None:
+            self._errors = held.standard_errors()
+            self.__dict__.pop("_held", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Compute what needs the rows of the fit, which a copy or a file does not get."""
+        self._settle_errors()
+        return super().__getstate__()

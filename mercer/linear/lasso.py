@@ -5,14 +5,15 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
 import scipy.sparse as sp
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._docstrings import described
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Integers
-from mercer.linear._base import LinearRegressor
+from mercer._state import Attribute, Either, Integers
+from mercer.linear._base import LinearRegressor, all_targets
 from mercer.linear._lasso_path import LassoDesign, LassoPath, path_of, solve_lasso
 from mercer.result import Solution
 
@@ -36,15 +37,15 @@ time_limit : float or None, default={time_limit}
     Seconds; then, and on Ctrl-C, the best so far is kept, with a warning.
 """,
     "fitted": """\
-coef_ : array of shape (d,)
+coef_ : array of shape (d,) or (n_targets, d)
     w.
-intercept_ : float
+intercept_ : float or array of shape (n_targets,)
     b.
-sparse_coef_ : sparse array of shape (1, d)
+sparse_coef_ : sparse array of shape (n_targets, d)
     w, without its zeros.
-n_iter_ : int
+n_iter_ : int or array of shape (n_targets,)
     Sweeps.
-dual_gap_ : float
+dual_gap_ : float or array of shape (n_targets,)
     The duality gap of the certificate.
 """,
     "path": """\
@@ -56,12 +57,13 @@ LassoPath
 
 
 @described(SHARED)
-class Lasso(RegressorMixin, LinearRegressor):
+class Lasso(MultiOutputMixin, RegressorMixin, LinearRegressor):
     """The lasso: min over w and b of (1/2n) Σᵢ (yᵢ − w·xᵢ − b)² + λ‖w‖₁.
 
     The kink of ‖w‖₁ makes many coefficients exactly 0. Coordinate descent on a growing set of
     columns; where no more than 200 coefficients are not 0 they are solved for to rounding. λ is
-    scikit-learn's alpha; with weights the mean of the squares is the weighted one.
+    scikit-learn's alpha; with weights the mean of the squares is the weighted one. Several targets
+    are as many problems, which share the table.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ class Lasso(RegressorMixin, LinearRegressor):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "n_iter_": Integers(),
+        "n_iter_": Either(Integers("targets?"), Integers()),
     }
 
     accepts_sparse = True
@@ -122,29 +124,46 @@ class Lasso(RegressorMixin, LinearRegressor):
         self.time_limit = time_limit
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Solution:
-        rows = self._checked(X, y, sample_weight)
+        rows = self._checked(X, y, sample_weight, several=True)
         design = LassoDesign.of(*rows, self.fit_intercept, self.l1_ratio, self.positive)
         limits = Limits.of(self.max_iter, self.time_limit)
-        before = getattr(self, "coef_", None) if self.warm_start else None
-        if before is not None and len(before) != design.columns.shape[1]:
-            raise ValueError(
-                f"warm_start=True goes on from {len(before)} coefficients, but X has "
-                f"{design.columns.shape[1]} columns"
-            )
-        solution = solve_lasso(design, self.lam, tol=self.tol, limits=limits, start=before)
-        self._keep(design.scaling, solution.value[:, None])
-        self.n_iter_ = solution.stats["steps"]
+        solutions = [
+            solve_lasso(target, self.lam, tol=self.tol, limits=limits, start=start)
+            for target, start in zip(design.each_target(), self._starts(design), strict=True)
+        ]
+        solution = all_targets(solutions)
+        self._keep(design.scaling, solution.value)
+        steps = np.array([one.stats["steps"] for one in solutions])
+        self.n_iter_ = int(steps[0]) if design.scaling.flat else steps
         return solution
 
+    def _starts(self, design: LassoDesign) -> Any:
+        """Return the coefficients of the fit before, a row for each target, or None for each."""
+        before = getattr(self, "coef_", None) if self.warm_start else None
+        count, columns = design.scaling.Y.shape[1], design.columns.shape[1]
+        if before is None:
+            return [None] * count
+        before = np.atleast_2d(before)
+        if before.shape != (count, columns):
+            raise ValueError(
+                f"warm_start=True goes on from {before.shape[1]} coefficients of {len(before)} "
+                f"target(s), but X has {columns} columns and y {count} target(s)"
+            )
+        return before
+
     @property
-    def dual_gap_(self) -> float:
-        """The duality gap, in the unit of the objective."""
-        return self.certificate_.parts["gap"]
+    def dual_gap_(self) -> Any:
+        """The duality gap, in the unit of the objective; of several targets one each."""
+        parts = self.certificate_.parts
+        if self.coef_.ndim == 1:
+            return parts["gap"]
+        every = parts["problems"].values() if "problems" in parts else [parts]
+        return np.array([each["gap"] for each in every])
 
     @property
     def sparse_coef_(self) -> Any:
-        """The coefficients as a sparse row."""
-        return sp.csr_array(self.coef_[None])
+        """The coefficients as sparse rows."""
+        return sp.csr_array(np.atleast_2d(self.coef_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,18 +25,18 @@ from mercer.linear._logistic import (
     SoftmaxLikelihood,
     find_separation,
     scaled,
-    standard_errors,
 )
-from mercer.linear._logistic_hessian import hessian
+from mercer.linear._logistic_hessian import HeldCurvature
 from mercer.linear._logistic_l1 import solve_l1
 from mercer.linear._logistic_lbfgs import descend_lbfgs
 from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun
-from mercer.linear._logistic_parts import LogisticParts
+from mercer.linear._logistic_parts import LogisticParts, LogisticStart
 from mercer.optimize._in_parts import forget
 from mercer.result import Certificate, Solution, Status
 
 STILL_MOVING = 0.1  # change of a decision value by the last step that says: not at a minimum
 ERROR_OPERATIONS = 4e8  # operations that standard errors may take
+HELD_ENTRIES = 2**22  # of a table that a model keeps until it is asked for them
 MANY_CLASSES = 20  # classes
 
 
@@ -71,6 +71,9 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         The error that is proved: √(what a Newton step would gain, relative to the value at w = 0),
         and the largest entry of the gradient, relative to the terms of its sum. Where coefficients
         are few the fit goes on to rounding. With ρ > 0: the duality gap, relative to that value.
+    warm_start : bool, default=False
+        Whether to begin with the coefficients of the fit before, but for ρ > 0; the answer is the
+        same, sooner.
     max_iter : int, default=1000
         Most steps of all; −1 is no limit.
     time_limit : float or None, default=None
@@ -90,8 +93,8 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         The method that was used, "newton" or "lbfgs".
     standard_errors_, intercept_standard_errors_ : array
         Standard errors of ``coef_`` and ``intercept_`` from the inverse of the Hessian of the
-        objective. Not there with ρ > 0, nor for very many coefficients, for which they take longer
-        than the fit.
+        objective, computed when they are asked for. Not there with ρ > 0, nor for very many
+        coefficients, for which they take longer than the fit.
     separating_direction_, separating_intercept_ : array or None
         w and b of a function that separates the classes, shaped as ``coef_`` and ``intercept_``:
         no label is behind another class, and some are ahead. None if there is none or λ > 0.
@@ -137,6 +140,7 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "solver": [StrOptions({"auto", "newton", "lbfgs"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
     }
@@ -150,6 +154,7 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         class_weight: Any = None,
         solver: str = "auto",
         tol: float = 1e-6,
+        warm_start: bool = False,
         max_iter: int = 1000,
         time_limit: float | None = None,
     ):
@@ -159,6 +164,7 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         self.class_weight = class_weight
         self.solver = solver
         self.tol = tol
+        self.warm_start = warm_start
         self.max_iter = max_iter
         self.time_limit = time_limit
 
@@ -173,13 +179,20 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         forget(self)
         X, y = self._fit_table(X, y)
         limits = Limits.of(self.max_iter, self.time_limit)
+        before = LogisticStart.of(self)
         codes, weight = self._codes(y, check_weights(sample_weight, X.shape[0]))
         largest = float(X.shape[0]) * (X.shape[1] * len(self.classes_)) ** 2
         with threads_for(largest):  # else each product decides for itself
-            return self._minimise(X, codes, weight, limits, **thresholds)
+            return self._minimise(X, codes, weight, limits, before, **thresholds)
 
     def _minimise(
-        self, X: Any, codes: np.ndarray, weight: np.ndarray, limits: Limits, **thresholds: float
+        self,
+        X: Any,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        limits: Limits,
+        before: LogisticStart | None,
+        **thresholds: float,
     ) -> Solution:
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
@@ -191,6 +204,8 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         if l1 > 0.0:
             return self._keep_sparse(design, codes, weight / unit, l1, unit, limits)
         run = NewtonRun(design, self._likelihood(codes, weight / unit), **thresholds)
+        if before is not None:
+            run.move(before.coordinates(design, self.classes_))
         return self._keep_fit(run, unit, *self._solved(run, codes, limits))
 
     def _codes(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -272,7 +287,7 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         self.coef_, self.intercept_ = self._in_units(design, solution.value)
         self.n_iter_, self.solver_ = solution.stats["steps"], "newton"
         self.separating_direction_ = self.separating_intercept_ = None
-        self._errors = None
+        self._forget_errors()
         return solution
 
     def _keep_fit(
@@ -284,8 +299,7 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
         if found is not None:
             direction = self._in_units(run.design, found.theta)
             self.separating_direction_, self.separating_intercept_ = direction
-        errors = self._standard_errors(run) if found is None else None
-        self._errors = None if errors is None else errors / unit**0.5
+        self._keep_curvature(run, unit, found is not None)
         certificate = self._prove(run, unit, found)
         if not certificate.ok and status.ok:
             status = Status.ROUNDING
@@ -298,13 +312,14 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
             w = w - w.mean(axis=1, keepdims=True) if self.lam == 0 else w
         return w.T, b if self.fit_intercept else np.zeros_like(b)
 
-    def _standard_errors(self, run: NewtonRun) -> np.ndarray | None:
-        design, k = run.design, run.likelihood.n_outputs
-        n, m = design.A.shape
-        if n * (m * k) ** 2 + (m * k) ** 3 > ERROR_OPERATIONS:
-            return None
-        with threads_for(float(n) * m * m * k * k):
-            return standard_errors(hessian(design, run.state.point, gauge=1.0), design, k)
+    def _keep_curvature(self, run: NewtonRun, unit: float, separated: bool) -> None:
+        """Keep what standard errors are computed from, or themselves if that is large, or None."""
+        self._forget_errors()
+        held = HeldCurvature(run.design, run.state.point, run.likelihood.n_outputs, unit)
+        if not separated and held.operations <= ERROR_OPERATIONS:
+            self._held = held
+            if run.design.A.size > HELD_ENTRIES:
+                self._settle_errors()
 
     def _prove(self, run: NewtonRun, unit: float, found: Separation | None) -> Certificate:
         """Prove the stationarity of the returned point, or that there is none."""
@@ -338,6 +353,7 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
     def _known_errors(self) -> np.ndarray:
         if not hasattr(self, "_errors"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        self._settle_errors()
         if self._errors is None:
             raise AttributeError(
                 "there are no standard errors: the classes are separated, l1_ratio is above 0, or "

@@ -261,6 +261,9 @@ class MarginClassifier(MarginEstimator):
     def _keep_figures(self, solutions: list[MarginSolution]) -> None:
         """Store the offset, the steps and the margin of each problem."""
         self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
+        self._keep_margins(solutions)
+
+    def _keep_margins(self, solutions: list[MarginSolution]) -> None:
         self.n_iter_ = np.array([s.stats["steps"] for s in solutions])
         norms = np.array([s.squared_norm for s in solutions])
         margins = np.divide(
@@ -271,3 +274,8 @@ class MarginClassifier(MarginEstimator):
     @property
     def _by_pairs(self) -> bool:
         return self.multiclass == "ovo" and len(self.classes_) > 2
+
+    @property
+    def _is_compact(self) -> bool:
+        """Whether coefficients of pairs of classes are in LIBSVM's layout."""
+        return self._by_pairs

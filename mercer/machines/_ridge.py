@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
 from mercer._in_span import class_totals
-from mercer._labels import class_factors
+from mercer._labels import class_factors, labels_of_rows, refuse_class_weight
 from mercer._limits import of_some_rows
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import (
@@ -19,6 +19,7 @@ from mercer._state import (
     Either,
     FittedRows,
     Floats,
+    Instance,
     Integers,
     Maybe,
     SizeOf,
@@ -70,7 +71,7 @@ class RidgeEstimator(SumOverRows, SpanEstimator):
 
     _target_checks: ClassVar[dict[str, Any]] = {}
 
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return targets (n, t), weights, and whether y has one target without an axis for it."""
         raise NotImplementedError
 
@@ -82,7 +83,8 @@ class RidgeEstimator(SumOverRows, SpanEstimator):
         X : table, list of objects, Rows or Dask collection
             Rows; those of `mercer.rows.open` are read in blocks, as are Dask collections.
         y : array of shape (n,) or (n, n_targets)
-            Numbers; of a classifier labels, shape (n,). None: the target that `Rows` have.
+            Numbers; of a classifier labels, shape (n,), or a table of 0 and 1 with a column for
+            each of several labels. None: the target that `Rows` have.
         sample_weight : array of shape (n,), default=None
             Weights ≥ 0; a row of weight 0 is no row.
         """
@@ -109,7 +111,7 @@ class RidgeEstimator(SumOverRows, SpanEstimator):
 
     def _fit_array(self, X: Any, y: Any, sample_weight: Any) -> Self:
         sample, y, weight = self._fit_rows(X, y, sample_weight, **self._target_checks)
-        Y, weight, flat = self._targets(np.asarray(y), weight)
+        Y, weight, flat = self._targets(y, weight)
         rows, used = used_rows(sample, weight)
         fewer = self._learn_kernel(rows, Y[used], weight[used])
         columns = getattr(self, "n_features_in_", 1)
@@ -234,8 +236,8 @@ class OfNumbers(MultiOutputMixin, RegressorMixin, RidgeEstimator):
 
     _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
 
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        return y.astype(np.float64).reshape(len(y), -1), weight, y.ndim == 1
+    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        return *as_numbers(y, weight), np.ndim(y) == 1
 
     def _targets_of_rows(self, rows: Rows, weight: np.ndarray | None) -> tuple[Encode, int, bool]:
         first = np.asarray(rows.blocks()[0].read_target())
@@ -250,12 +252,24 @@ class OfNumbers(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         return self._values(X)
 
 
-class OfClasses(AgainstRest, RidgeEstimator):
-    """Ridge regression on targets ±1, each class against the rest."""
+class OfClasses(MultiOutputMixin, AgainstRest, RidgeEstimator):
+    """Ridge regression on targets ±1, each class against the rest, or each label against its lack.
 
+    Where a row may have several labels, ``classes_`` are the numbers of their columns.
+    """
+
+    fitted_state: ClassVar[dict[str, Attribute]] = {"multilabel_": Maybe(Instance(bool))}
+
+    _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True}
     class_weight: Any
+    multilabel_ = False  # of models that were saved before rows could have several labels
 
-    def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        y, self.multilabel_ = labels_of_rows(y)
+        if self.multilabel_:
+            refuse_class_weight(self.class_weight)
+            self.classes_ = np.arange(y.shape[1])
+            return np.where(y == 1, 1.0, -1.0), weight, False
         self.classes_, codes, weight = weighted_classes(y, weight, self.class_weight)
         Y = np.column_stack([sign for sign, _ in against_rest(self.classes_, codes)])
         return Y, weight, len(self.classes_) == 2
@@ -263,7 +277,7 @@ class OfClasses(AgainstRest, RidgeEstimator):
     def _targets_of_rows(self, rows: Rows, weight: np.ndarray | None) -> tuple[Encode, int, bool]:
         classes, totals = class_totals(rows, weight)
         factors = class_factors(self.class_weight, classes, np.arange(len(classes)), totals)
-        self.classes_ = classes
+        self.classes_, self.multilabel_ = classes, False
 
         def signs(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             codes = np.searchsorted(classes, y)
@@ -271,3 +285,12 @@ class OfClasses(AgainstRest, RidgeEstimator):
             return Y, weight * factors[codes]
 
         return signs, 1 if len(classes) == 2 else len(classes), len(classes) == 2
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for, or 0 and 1 for each label."""
+        return (values > 0.0).astype(np.intp) if self.multilabel_ else super()._labels(values)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -65,7 +65,7 @@ class SpanEstimator(InSpan, KernelExpansion):
         if np.ndim(self.landmarks) == 1:
             index = as_index(self.landmarks, len(sample), "landmarks")
         else:
-            index = used[self._drawn(len(used), m)]
+            index = used[self._random_numbers(len(used), m)]
         return index, sample[index]
 
     # ------------------------------------------------------------ the solution in a span

@@ -135,7 +135,7 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
         return self._decisions(self._new_rows(X), only_signs)
 
     def _decisions(self, rows: Sample, only_signs: bool) -> np.ndarray:
-        if not self._by_pairs:
+        if not self._is_compact:
             return self._sums_of(rows, self.dual_coef_.T, self.intercept_, only_signs)
         support = self._support_sample()
         values = lambda some, dtype: self._pair_values(some, support, dtype)  # noqa: E731
@@ -186,7 +186,7 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
 
     def _problem_coefs(self) -> np.ndarray:
         """Return the coefficients of each problem, shape (n_problems, n)."""
-        if not self._by_pairs:
+        if not self._is_compact:
             return self.dual_coef_
         return pair_rows(self.dual_coef_, self.n_support_, self._problems())
 

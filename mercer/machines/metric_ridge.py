@@ -195,9 +195,14 @@ class MetricRidgeClassifier(MetricEstimator, OfClasses):
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, shape (m, n_classes); their argmax is ``predict``."""
+        """Return class probabilities, shape (m, n_classes); their argmax is ``predict``.
+
+        Of several labels it is the probability of each.
+        """
         values = self._values(X)
         single = sigmoid(values.reshape(len(values), -1), self.slopes_)
+        if self.multilabel_:
+            return single
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - single[:, 0], single[:, 0]])
         P = single / np.maximum(single.sum(axis=1, keepdims=True), 1e-300)

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, Labels
+from mercer._state import Attribute, Either, Floats, Integers, Labels, LabelsEach
 from mercer.machines._neighbours import NeighbourEstimator, NeighbourVote
 
 
-class KNN(ClassifierMixin, NeighbourVote):
+class KNN(MultiOutputMixin, ClassifierMixin, NeighbourVote):
     """Classification by a vote of the k nearest training points in feature space.
 
     ‖φ(x) − φ(y)‖² = k(x, x) − 2k(x, y) + k(y, y)
@@ -45,8 +45,8 @@ class KNN(ClassifierMixin, NeighbourVote):
 
     Attributes
     ----------
-    classes_ : array
-        The labels.
+    classes_ : array, or list of arrays
+        The labels; where a row has several, those of each column of y.
     certificate_ : Certificate
         That the search finds the nearest, shown on some training points by brute force.
     kernel_ : Kernel
@@ -61,32 +61,34 @@ class KNN(ClassifierMixin, NeighbourVote):
     """
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
-        "classes_": Labels("classes"),
-        "y_fit_": Integers("rows", below="classes"),
+        "classes_": Either(Labels("classes"), LabelsEach("classes", "outputs")),
+        "y_fit_": Integers("rows", "outputs?", below="classes"),
     }
 
     def fit(self, X: Any, y: Any) -> KNN:
-        """Store the rows X and their labels y."""
-        y = self._fit_points(X, y)
+        """Store the rows X and their labels y, shape (n,) or (n, n_outputs)."""
+        y = self._fit_points(X, y, multi_output=True)
+        y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         check_classification_targets(y)
-        self.classes_, self.y_fit_ = np.unique(y, return_inverse=True)
+        columns = [np.unique(labels, return_inverse=True) for labels in _columns(y)]
+        labels, codes = (list(part) for part in zip(*columns, strict=True))
+        self.classes_ = labels[0] if y.ndim == 1 else labels
+        self.y_fit_ = codes[0] if y.ndim == 1 else np.column_stack(codes)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Return the share of each class in the vote, shape (m, n_classes).
 
         With None instead of new rows the training points vote on one another, each left out of its
-        own vote.
+        own vote. Where a row has several labels, it is a list with such an array for each.
         """
         check_is_fitted(self)
-        shares = [self._vote(index, weights) for _, index, weights in self._neighbours(X)]
-        return np.concatenate(shares)
-
-    def _vote(self, index: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        m, n_classes = len(index), len(self.classes_)
-        places = np.arange(m)[:, None] * n_classes + self.y_fit_[index]
-        votes = np.bincount(places.ravel(), weights.ravel(), minlength=m * n_classes)
-        return votes.reshape(m, n_classes)
+        votes = [
+            [_vote(index, weights, *output) for output in self._outputs]
+            for _, index, weights in self._neighbours(X)
+        ]
+        shares = [np.concatenate(blocks) for blocks in zip(*votes, strict=True)]
+        return shares if self._several else shares[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows (None: of the training points, each left out of its vote).
@@ -94,7 +96,37 @@ class KNN(ClassifierMixin, NeighbourVote):
         Of equal votes the first class wins.
         """
         votes = self.predict_proba(X)
-        return self.classes_[votes.argmax(axis=1)]
+        if not self._several:
+            return self.classes_[votes.argmax(axis=1)]
+        chosen = zip(self.classes_, votes, strict=True)
+        return np.column_stack([labels[share.argmax(axis=1)] for labels, share in chosen])
+
+    @property
+    def _several(self) -> bool:
+        """Whether a row has several labels."""
+        return self.y_fit_.ndim == 2
+
+    @property
+    def _outputs(self) -> list[tuple[np.ndarray, int]]:
+        """Return for each label of a row the codes of the training points, and of how many."""
+        classes = self.classes_ if self._several else [self.classes_]
+        return list(zip(_columns(self.y_fit_), map(len, classes), strict=True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _columns(y: np.ndarray) -> Any:
+    return [y] if y.ndim == 1 else y.T
+
+
+def _vote(index: np.ndarray, weights: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return how much of the weights of its neighbours each class of a row has."""
+    places = np.arange(len(index))[:, None] * n_classes + codes[index]
+    votes = np.bincount(places.ravel(), weights.ravel(), minlength=len(index) * n_classes)
+    return votes.reshape(len(index), n_classes)
 
 
 class NearestNeighbors(NeighbourEstimator):

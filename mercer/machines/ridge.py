@@ -112,7 +112,8 @@ class KernelRidgeClassifier(OfClasses):
     """Classification by kernel ridge regression on targets ±1, each class against the rest.
 
     For each class the fit is min over f and b of Σᵢ wᵢ(±1 − f(xᵢ) − b)² + λ‖f‖²; the largest
-    f(x) + b names the class. All classes share one decomposition and one λ.
+    f(x) + b names the class. All classes share one decomposition and one λ. Rows may have several
+    labels: y is then a table of 0 and 1, and the sign of each f(x) + b says whether a row has it.
 
     Parameters
     ----------
@@ -124,7 +125,9 @@ class KernelRidgeClassifier(OfClasses):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels.
+        The labels; of a table of labels the numbers of its columns.
+    multilabel_ : bool
+        Whether rows may have several labels.
     dual_coef_, intercept_, landmark_indices_, route_, lam_, lams_, loo_error_, gcv_error_,
     cv_error_, certificate_, kernel_
         As in `KernelRidge`, with a target for each class; of two classes there is one target.

@@ -8,22 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from mercer._docstrings import described
+from mercer._estimator import check_weights
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels.sample import Sample
 from mercer.machines._cells import CellTree, InCells, merged_proof, solve_cells
+from mercer.machines._margin import merged
+from mercer.machines._margin_span import SPAN, MarginInSpan
 from mercer.machines._voting import VotingMachine
+from mercer.margin import MarginProblem
 from mercer.rows import Rows, as_rows
-
-EXACT_ROWS = 50_000
-
-
-def goes_in_cells(route: str, X: Any, exact_rows: int = EXACT_ROWS) -> bool:
-    """Tell whether rows are cut into cells: if asked for, and "auto" for more `Rows` than these."""
-    many = isinstance(X, Rows) and X.n > exact_rows
-    return route == "cells" or (route == "auto" and many)
+from mercer.solvers.span_margin import SpanMargin
 
 
-class SVC(InCells, VotingMachine):
+@described(SPAN)
+class SVC(MarginInSpan, InCells, VotingMachine):
     """Support vector classifier: min ½‖f‖² + C Σᵢ max(0, 1 − yᵢ(f(xᵢ) + b)).
 
     Exact for every kernel, several classes from one shared Gram matrix, and a duality gap on the
@@ -53,27 +52,34 @@ class SVC(InCells, VotingMachine):
     break_ties : bool, default=False
         Whether `predict` takes the largest ``decision_function`` of several classes, which tells
         apart classes with equally many votes, in place of the first of these.
-    route : {"auto", "exact", "cells"}, default="auto"
+    [landmarks]
+    route : {"auto", "exact", "cells", "landmarks"}, default="auto"
         "cells": one exact machine for each cell of the space, which is cut in halves along the
         direction of the largest variance until cells are small; the kernel is then
-        k(x, y)·[same cell], and the proof that of the whole problem with it. "auto" is "exact" but
-        for `Rows` of more than 50,000 rows.
+        k(x, y)·[same cell], and the proof that of the whole problem with it. "auto" is "exact"
+        without landmarks, but for `Rows` of more than 50,000 rows: these go into cells, or have
+        landmarks if they do not fit into memory.
     cell_size : int, default=2000
         The most rows of a cell.
     max_iter : int, default=-1
         Most steps of each problem; −1 is no limit.
     time_limit : float or None, default=None
         Seconds for the whole fit; then the best so far is kept, with a warning.
+    [drawn]
     memory : int, str or None, default=None
         Byte budget; None is half of the free memory.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
-        As in scikit-learn.
+        As in scikit-learn. By landmarks these are the support vectors, all counted with the first
+        class, and ``dual_coef_`` has a row for each problem.
     certificate_ : Certificate
         ``primal, dual, gap, relative_gap, kkt``, numbers of free and bounded vectors; for several
-        classes sums and worst values, and each problem's own in ``problems``.
+        classes sums and worst values, and each problem's own in ``problems``. By landmarks
+        ``restriction`` says how well it is known what they cost.
+    route_ : str
+        The route of the fit.
     cell_directions_, cell_thresholds_, cell_intercepts_, support_cells_ : array or None
         By cells: the cuts, in the order of a heap (v·x at most the threshold goes left), the
         offsets of each cell, and the cell of each support vector. ``intercept_`` is then 0.
@@ -92,10 +98,11 @@ class SVC(InCells, VotingMachine):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **VotingMachine._parameter_constraints,
+        **MarginInSpan._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right")],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "route": [StrOptions({"auto", "exact", "cells"})],
+        "route": [StrOptions({"auto", "exact", "cells", "landmarks"})],
         "cell_size": [Interval(Integral, 2, None, closed="left")],
     }
 
@@ -111,11 +118,14 @@ class SVC(InCells, VotingMachine):
         multiclass: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
+        landmarks: Any = None,
         route: str = "auto",
         cell_size: int = 2000,
         max_iter: int = -1,
         time_limit: float | None = None,
+        random_state: Any = None,
         memory: Any = None,
+        checkpoint: str | None = None,
     ):
         self.kernel = kernel
         self.C = C
@@ -126,29 +136,72 @@ class SVC(InCells, VotingMachine):
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.landmarks = landmarks
         self.route = route
         self.cell_size = cell_size
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.random_state = random_state
         self.memory = memory
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
-        """Fit the machine to rows X and labels y; `Rows` and Dask collections come into memory."""
+        """Fit the machine to rows X and labels y.
+
+        `Rows` and Dask collections come in blocks where there are landmarks, else into memory.
+        """
+        self._validate_params()
         X = as_rows(X)
-        in_cells = goes_in_cells(self.route, X)
+        route = self._choose_route(X, has_cells=True)
+        self._forget_cells()
+        if route == "landmarks":
+            self._fit_in_span(self._blocks_of(X, y), sample_weight)
+            return self
         if isinstance(X, Rows):
             X, y = (X if y is None else X.with_target(np.asarray(y))).in_memory(None, self)
-        if in_cells:
+        if route == "cells":
             self._fit_in_cells(X, y, sample_weight)
         else:
-            self._forget_cells()
             super().fit(X, y, sample_weight)
+        self.route_ = route
         return self
+
+    def _fit_in_span(self, rows: Rows, sample_weight: Any) -> None:
+        """Fit functions in the span of landmarks, one for each problem."""
+        self._require("landmarks", probability=False)
+        y, weight = rows.targets(), check_weights(sample_weight, rows.n)
+        codes = self._codes_of(y)
+        bounds = self._bounds(y, codes, weight)
+        order = np.argsort(codes, kind="stable")
+        place = np.empty(rows.n, np.intp)
+        place[order] = np.arange(rows.n)
+        edges = np.cumsum([0, *np.bincount(codes)])
+        margins = [self._span_margin(*pair, edges, bounds[order]) for pair in self._problems()]
+        solutions = self._solve_in_span(rows, weight, place, margins)
+        k = len(self.classes_)
+        self.n_support_ = np.array([len(self.support_), *[0] * (k - 1)], dtype=np.int32)
+        self._keep_margins(solutions)
+        self._accept(merged(solutions))
+
+    def _span_margin(
+        self, plus: int, minus: int, edges: np.ndarray, bounds: np.ndarray
+    ) -> SpanMargin:
+        """Return a problem of rows that are sorted by class; −1 stands for all other classes."""
+        classes = range(len(edges) - 1) if minus < 0 else (plus, minus)
+        groups = [slice(int(edges[c]), int(edges[c + 1])) for c in classes]
+        sign = np.concatenate(
+            [
+                np.full(group.stop - group.start, 1.0 if c == plus else -1.0)
+                for c, group in zip(classes, groups, strict=True)
+            ]
+        )
+        C = np.concatenate([bounds[group] for group in groups])
+        problem = MarginProblem.classify(sign, C)
+        return SpanMargin(groups, problem, self._name(plus, minus))
 
     def _fit_in_cells(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit one machine for each cell."""
-        self._validate_params()
-        self._check_cells()
+        self._require("cells", probability=False, multiclass="ovo")
         limits = self._limits()
         sample, y, weight = self._fit_rows(X, y, sample_weight)
         if not isinstance(sample.data, np.ndarray) or self._pairwise:
@@ -167,14 +220,18 @@ class SVC(InCells, VotingMachine):
         tags.input_tags.sparse = self.route != "cells"
         return tags
 
-    def _check_cells(self) -> None:
-        for name, asked in {"probability": False, "multiclass": "ovo"}.items():
+    def _require(self, route: str, **needed: Any) -> None:
+        for name, asked in needed.items():
             if getattr(self, name) != asked:
                 raise ValueError(
-                    f"route='cells' needs {name}={asked!r}; got {getattr(self, name)!r}"
+                    f"route={route!r} needs {name}={asked!r}; got {getattr(self, name)!r}"
                 )
         if not np.isfinite(self.C):
-            raise ValueError(f"route='cells' needs a finite C; got {self.C!r}")
+            raise ValueError(f"route={route!r} needs a finite C; got {self.C!r}")
+
+    @property
+    def _is_compact(self) -> bool:
+        return self._by_pairs and self.route_ != "landmarks"
 
     @property
     def _n_coef_rows(self) -> int:

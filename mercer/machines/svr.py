@@ -11,12 +11,15 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
-from mercer._sklearn import Interval
+from mercer._estimator import check_weights
+from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers
 from mercer.kernels.sample import Sample
 from mercer.machines._margin import MarginEstimator
+from mercer.machines._margin_span import SPAN, MarginInSpan
 from mercer.margin import MarginProblem
 from mercer.result import Status
+from mercer.rows import as_rows
 from mercer.solvers import MarginSolution, SmoState, solve_many, solve_margin
 
 SHARED = {
@@ -29,6 +32,16 @@ tol : float, default={tol}
     Relative duality gap and KKT violation (in units of y) at which the fit is done.
 max_iter, time_limit, memory
     As for `SVC`.
+""",
+    **SPAN,
+    "route": """\
+route : {{"auto", "exact", "landmarks"}}, default="auto"
+    "auto" is "exact" without landmarks, unless `Rows` are more than 50,000, or do not fit into
+    memory.
+""",
+    "route_": """\
+route_ : str
+    The route of the fit.
 """,
     "fitted": """\
 support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
@@ -116,7 +129,7 @@ class RegressionMachine(RegressorMixin, SingleMachine):
 
 
 @described(SHARED)
-class SVR(RegressionMachine):
+class SVR(MarginInSpan, RegressionMachine):
     """Support vector regression: min ½‖f‖² + C Σᵢ max(0, |yᵢ − f(xᵢ) − b| − ε).
 
     Parameters
@@ -126,11 +139,15 @@ class SVR(RegressionMachine):
         Bound of the coefficients, C > 0; ``inf`` lets no target lie outside the tube.
     epsilon : float, default=0.1
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
+    [landmarks]
+    [route]
     [end]
+    [drawn]
 
     Attributes
     ----------
     [fitted]
+    [route_]
     certificate_ : Certificate
         Duality gap and KKT conditions.
 
@@ -148,6 +165,8 @@ class SVR(RegressionMachine):
         **MarginEstimator._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
+        **MarginInSpan._parameter_constraints,
+        "route": [StrOptions({"auto", "exact", "landmarks"})],
     }
 
     def __init__(
@@ -156,28 +175,45 @@ class SVR(RegressionMachine):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
+        landmarks: Any = None,
+        route: str = "auto",
         tol: float = 1e-3,
         max_iter: int = -1,
         time_limit: float | None = None,
+        random_state: Any = None,
         memory: Any = None,
+        checkpoint: str | None = None,
     ):
         super().__init__(kernel, tol, max_iter, time_limit, memory)
+        self.landmarks = landmarks
+        self.route = route
+        self.random_state = random_state
+        self.checkpoint = checkpoint
         self.C = C
         self.epsilon = epsilon
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
-        """Fit the machine to rows X and numbers y."""
+        """Fit the machine to rows X and numbers y; with landmarks `Rows` come in blocks."""
         self._validate_params()
+        X = as_rows(X)
+        self.route_ = self._choose_route(X)
+        if self.route_ == "landmarks":
+            rows = self._blocks_of(X, y, y_numeric=True)
+            weight = check_weights(sample_weight, rows.n)
+            self._solve_one_in_span(rows, weight, self._problem(rows.targets(), weight))
+            return self
         sample, y, weight = self._fit_rows(X, y, sample_weight, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        self._solve_one(sample, self._problem(y, weight))
+        return self
+
+    def _problem(self, y: Any, weight: np.ndarray) -> MarginProblem:
         bounds = np.zeros(len(weight))
         np.multiply(self.C, weight, out=bounds, where=weight > 0)  # inf · 0 is no bound
-        self._solve_one(sample, MarginProblem.regress(y, bounds, self.epsilon))
-        return self
+        return MarginProblem.regress(np.asarray(y, dtype=np.float64), bounds, self.epsilon)
 
 
 @described(SHARED)
-class OneClassSVM(OutlierMixin, SingleMachine):
+class OneClassSVM(MarginInSpan, OutlierMixin, SingleMachine):
     """One-class support vector machine: a region that holds all but a share ν of the points.
 
     min ½‖f‖² − νnρ + Σᵢ max(0, ρ − f(xᵢ)); a point is inside if f(x) ≥ ρ.
@@ -187,11 +223,15 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     [kernel]
     nu : float, default=0.5
         ν in (0, 1]: at most this share lies outside, at least this share are support vectors.
+    [landmarks]
+    [route]
     tol, max_iter, time_limit, memory
         As for `SVC`.
+    [drawn]
 
     Attributes
     ----------
+    [route_]
     offset_ : float
         ρ; the decision function is f(x) − ρ.
     certificate_ : Certificate
@@ -214,6 +254,8 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MarginEstimator._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
+        **MarginInSpan._parameter_constraints,
+        "route": [StrOptions({"auto", "exact", "landmarks"})],
     }
 
     def __init__(
@@ -221,28 +263,44 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         kernel: Any = "rbf",
         *,
         nu: float = 0.5,
+        landmarks: Any = None,
+        route: str = "auto",
         tol: float = 1e-3,
         max_iter: int = -1,
         time_limit: float | None = None,
+        random_state: Any = None,
         memory: Any = None,
+        checkpoint: str | None = None,
     ):
         super().__init__(kernel, tol, max_iter, time_limit, memory)
+        self.landmarks = landmarks
+        self.route = route
+        self.random_state = random_state
+        self.checkpoint = checkpoint
         self.nu = nu
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Fit the region; ``y`` is not used. As in LIBSVM, Σβ = ν Σ weights."""
         self._validate_params()
-        sample, _, weight = self._fit_rows(X, sample_weight=sample_weight)
-        zero = np.zeros(len(sample))
-        # fill the first points up to their bounds: a feasible start
-        filled = np.minimum(np.cumsum(weight), self.nu * weight.sum())
-        beta = np.diff(filled, prepend=0.0)
-        total = self.nu * float(weight.sum())
-        self._solve_one(sample, MarginProblem(zero, zero, weight, 0.0, total), beta)
+        X = as_rows(X)
+        self.route_ = self._choose_route(X)
+        if self.route_ == "landmarks":
+            rows = self._blocks_of(X)
+            weight = check_weights(sample_weight, rows.n)
+            self._solve_one_in_span(rows, weight, self._problem(weight))
+        else:
+            sample, _, weight = self._fit_rows(X, sample_weight=sample_weight)
+            # fill the first points up to their bounds: a feasible start
+            filled = np.minimum(np.cumsum(weight), self.nu * weight.sum())
+            self._solve_one(sample, self._problem(weight), np.diff(filled, prepend=0.0))
         # support vectors on the boundary have f(x) = ρ up to rounding: they are inside
         self.intercept_ += 1e-9 * (1.0 + np.abs(self.intercept_))
         self.offset_ = -self.intercept_
         return self
+
+    def _problem(self, weight: np.ndarray) -> MarginProblem:
+        zero = np.zeros(len(weight))
+        return MarginProblem(zero, zero, weight, 0.0, self.nu * float(weight.sum()))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) − ρ: positive inside."""

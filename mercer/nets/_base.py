@@ -59,6 +59,10 @@ patience : int, default={patience}
 validation : float, default={validation}
     Share of the rows that early stopping holds out.
 """,
+    "warm": """\
+warm_start : bool, default={warm_start}
+    Whether to begin with the weights of the fit before, in place of random ones.
+""",
     "end": """\
 tol : float, default={tol}
     The norm of the gradient, relative to that at the start, at which the fit is done.
@@ -198,7 +202,10 @@ class NetEstimator(ProvedEstimator):
         start = layers.start(rng)
         sample, held_out = self._split(sample, rng)
         objective = NetworkObjective(layers, self._loss, sample.batch(np.float64), self.lam)
-        first, scale = _figures(objective, start)
+        first, scale = _figures(objective, start)  # the unit of the proof, also of a warm start
+        if getattr(self, "warm_start", False) and hasattr(self, "coefs_"):
+            start = self._before(layers, sample)
+            first, _ = _figures(objective, start)
         # small samples in float64: the answer should not depend on how the rows are written
         whole = settings.solver == "lbfgs" or len(sample.targets) <= settings.batch_size
         dtype = np.float64 if whole else np.float32
@@ -269,6 +276,16 @@ class NetEstimator(ProvedEstimator):
             self.__dict__.pop(name, None)
         if run.validation:
             self.validation_curve_ = np.array(run.validation)
+
+    def _before(self, layers: Layers, sample: TrainingRows) -> np.ndarray:
+        """Return the parameters of the fit before, if they are of the same network."""
+        shapes = [W.shape for W in self.coefs_]
+        if shapes != layers.shapes:
+            raise ValueError(
+                f"warm_start=True goes on from layers of the shapes {shapes}, but hidden, X and y "
+                f"ask for {layers.shapes}"
+            )
+        return self._returned(layers, sample)
 
     # ------------------------------------------------------------ proof
     def _returned(self, layers: Layers, sample: TrainingRows) -> np.ndarray:

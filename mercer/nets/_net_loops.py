@@ -33,6 +33,22 @@ def softmax_loss(G, codes, w, share):
 
 
 @compiled()
+def logistic_loss(G, T, w, share):
+    """Return Σ wᵢ Σ_c [log(1 + exp g_ic) − t_ic g_ic]; G becomes share · its slopes, w (p − t)."""
+    total = 0.0
+    for i in range(G.shape[0]):
+        value = 0.0
+        for c in range(G.shape[1]):
+            g = G[i, c]
+            small = math.exp(-abs(g))
+            value += max(g, 0.0) - T[i, c] * g + math.log1p(small)
+            p = 1.0 / (1.0 + small) if g > 0.0 else small / (1.0 + small)
+            G[i, c] = share * w[i] * (p - T[i, c])
+        total += w[i] * value
+    return total
+
+
+@compiled()
 def squared_loss(G, T, w, share):
     """Return Σ wᵢ ½ ‖gᵢ − tᵢ‖²; G becomes share · its slopes, w (g − t)."""
     total = 0.0

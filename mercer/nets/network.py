@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer._array import ranges
 from mercer.nets._net_loops import (
+    logistic_loss,
     rectify,
     rectify_slope,
     sigmoid_slope,
@@ -22,7 +23,11 @@ from mercer.nets.inputs import Inputs
 
 BLOCK = 2048  # rows at once where all of them are seen
 
-LOSSES: dict[str, Callable[..., float]] = {"softmax": softmax_loss, "squared": squared_loss}
+LOSSES: dict[str, Callable[..., float]] = {
+    "softmax": softmax_loss,
+    "logistic": logistic_loss,
+    "squared": squared_loss,
+}
 
 
 # ---------------------------------------------------------------- layers
@@ -131,8 +136,9 @@ class Network:
     ----------
     layers : Layers
         Sizes and activations.
-    loss : {"softmax", "squared"}
-        The cross-entropy of softmax outputs, or half the squared distance.
+    loss : {"softmax", "logistic", "squared"}
+        The cross-entropy of softmax outputs or of each output by itself, or half the squared
+        distance.
     """
 
     def __init__(self, layers: Layers, loss: str, dtype: Any, most: int):

@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, validated
-from mercer._labels import class_codes, codes_among, difference_of_two, known_classes
-from mercer._state import Attribute, Chain, Instance, Labels
+from mercer._labels import (
+    class_codes,
+    codes_among,
+    difference_of_two,
+    known_classes,
+    labels_of_rows,
+)
+from mercer._state import Attribute, Chain, Instance, Labels, Maybe
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows, steps_on_batches
 from mercer.nets.inputs import Units
 from mercer.nets.network import Layers, outputs_of
@@ -28,6 +34,7 @@ class NetPredictor(NetEstimator):
     _parameter_constraints = {
         **NetEstimator._parameter_constraints,
         "standardize": ["boolean"],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -45,6 +52,7 @@ class NetPredictor(NetEstimator):
         patience: int = 10,
         validation: float = 0.1,
         standardize: bool = True,
+        warm_start: bool = False,
         tol: float = 1e-3,
         random_state: Any = None,
         time_limit: float | None = None,
@@ -61,6 +69,7 @@ class NetPredictor(NetEstimator):
         self.patience = patience
         self.validation = validation
         self.standardize = standardize
+        self.warm_start = warm_start
         self.tol = tol
         self.random_state = random_state
         self.time_limit = time_limit
@@ -100,10 +109,12 @@ class NetPredictor(NetEstimator):
 
 
 @described(SHARED)
-class MLPClassifier(ClassifierMixin, NetPredictor):
+class MLPClassifier(MultiOutputMixin, ClassifierMixin, NetPredictor):
     """A feed-forward network with softmax outputs: p(x) = softmax(h W + b), h = σ(… σ(x W₁ + b₁)).
 
     The weights minimise the mean cross-entropy −log p_y(x) plus ½ λ Σ‖W_l‖², by backpropagation.
+    Rows may have several labels: y is then a table of 0 and 1, each label has a probability σ(g) of
+    its own, and the cross-entropies are added up.
 
     Parameters
     ----------
@@ -114,12 +125,15 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
     standardize : bool, default=True
         Whether the network is trained on columns of mean 0 and variance 1; ``coefs_`` are for
         the columns as they are in any case. Sparse rows stay sparse.
+    [warm]
     [end]
 
     Attributes
     ----------
     classes_ : array of shape (k,)
-        The labels.
+        The labels; of a table of labels the numbers of its columns.
+    multilabel_ : bool
+        Whether rows may have several labels.
     [fitted]
 
     Examples
@@ -135,18 +149,27 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "classes_": Labels("classes"),
+        "multilabel_": Maybe(Instance(bool)),
         "coefs_": Chain(last="classes"),
         "intercepts_": Chain(biases=True, last="classes"),
     }
 
-    _loss = "softmax"
+    multilabel_ = False  # of models that were saved before rows could have several labels
+
+    @property
+    def _loss(self) -> str:  # type: ignore[override]
+        return "logistic" if self.multilabel_ else "softmax"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPClassifier:
-        """Train the network on rows X with labels y."""
-        X, y = self._fit_table(X, y)
+        """Train the network on rows X with labels y, (n,) or a table of 0 and 1."""
+        X, y = self._fit_table(X, y, multi_output=True)
+        y, self.multilabel_ = labels_of_rows(y)
         X, y, weight = self._distinct(X, y, sample_weight)
-        self.classes_, codes = class_codes(y, among=WEIGHTED)
-        sample = TrainingRows(X, codes, weight, self._units(X, weight))
+        if self.multilabel_:
+            self.classes_, targets = np.arange(y.shape[1]), y.astype(np.float64)
+        else:
+            self.classes_, targets = class_codes(y, among=WEIGHTED)
+        sample = TrainingRows(X, targets, weight, self._units(X, weight))
         layers = self._layers(X.shape[1], len(self.classes_))
         self._accept(self._fit_network(sample, layers))
         return self
@@ -165,35 +188,57 @@ class MLPClassifier(ClassifierMixin, NetPredictor):
         X, y : table (dense or sparse), labels
             More rows.
         classes : array of shape (k,), default=None
-            All labels that will ever come; needed by the first call.
+            All labels that will ever come, or the numbers of the columns of y; needed by the first
+            call.
         sample_weight : array of shape (n,), default=None
             Weights ≥ 0.
         """
-        X, y = self._fit_table(X, y, reset=not hasattr(self, "coefs_"))
+        X, y = self._fit_table(X, y, multi_output=True, reset=not hasattr(self, "coefs_"))
         self.classes_ = known_classes(self, classes)
-        X, codes, weight = self._distinct(X, codes_among(y, self.classes_), sample_weight)
+        y, self.multilabel_ = labels_of_rows(y)
+        targets = self._columns_among(y) if self.multilabel_ else codes_among(y, self.classes_)
+        X, codes, weight = self._distinct(X, targets, sample_weight)
         units = self._units_so_far("units_") or self._units(X, weight)
         layers = self._layers(X.shape[1], len(self.classes_))
         self._accept(self._learn_rows(TrainingRows(X, codes, weight, units), layers))
         return self
 
+    def _columns_among(self, y: np.ndarray) -> np.ndarray:
+        """Return a table of labels as numbers, if its columns are as many as there are labels."""
+        if y.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"y must have a column for each of the {len(self.classes_)} labels of classes; got "
+                f"{y.shape[1]}"
+            )
+        return y.astype(np.float64)
+
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return what goes into the softmax, (m, k); of two classes the difference, (m,)."""
-        return difference_of_two(self._outputs(self._new_table(X)))
+        """Return what goes into softmax or σ, (m, k); of two classes the difference, (m,)."""
+        G = self._outputs(self._new_table(X))
+        return G if self.multilabel_ else difference_of_two(G)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the classes, shape (m, k)."""
+        """Return the probabilities of the classes, or of each label, shape (m, k)."""
         X = self._new_table(X)
-        return softmax(self._outputs(X), axis=1).astype(X.dtype, copy=False)
+        G = self._outputs(X)
+        P = expit(G) if self.multilabel_ else softmax(G, axis=1)
+        return P.astype(X.dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        codes = self._outputs(self._new_table(X)).argmax(axis=1)
-        return self.classes_[codes]
+        """Return the labels of new rows, or 0 and 1 for each label as in ``fit``."""
+        G = self._outputs(self._new_table(X))
+        if self.multilabel_:
+            return (G > 0.0).astype(np.intp)
+        return self.classes_[G.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 @described(SHARED)
@@ -211,6 +256,7 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, NetPredictor):
     standardize : bool, default=True
         Whether the network is trained on columns of mean 0 and variance 1 (so is y); ``coefs_`` are
         for the columns as they are in any case. Sparse rows stay sparse.
+    [warm]
     [end]
 
     Attributes

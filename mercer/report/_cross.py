@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._words import count
 from mercer.report._budget import collected
-from mercer.report._rivals import usual_rivals
+from mercer.report._rivals import baseline, usual_rivals
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import ModelAnswers, Subject
 
@@ -36,6 +36,7 @@ class CrossFitted:
         held_out = np.sort(np.concatenate([test for _, test in folds]))
         if not np.array_equal(held_out, np.arange(len(y))):
             raise ValueError("folds must hold out each row of X once")
+        self.rows, self.y = rows, y
         with collected(ConvergenceWarning, UserWarning) as told:
             self.parts = [_refitted(subject, rows, y, *fold) for fold in folds]
         self.notes = [_words(len(folds)), *dict.fromkeys(text.splitlines()[0] for text in told)]
@@ -48,14 +49,19 @@ class CrossFitted:
     def rivals(
         self, own: ModelAnswers, seconds: float
     ) -> tuple[dict[str, ModelAnswers], list[str]]:
-        """Return the answers of the usual rivals, refitted too, and words on them."""
+        """Return the answers of the usual rivals, and words on them.
+
+        Models are refitted, too. A rule that does not look at the rows is that of all of them:
+        rules of folds differ a little, which would rank rows for no reason.
+        """
         share = seconds / len(self.parts)
         found = [usual_rivals(p.subject, p.rows, p.own, p.train, share) for p in self.parts]
+        name, rule = baseline(self.y, classes=own.labels)
+        joined = {name: ModelAnswers.of(Subject(rule), self.rows.data, self.y)}
         by_fold = [answers for answers, _ in found]
-        joined = {
-            _most_common(names): self._joined([a[n] for a, n in zip(by_fold, names, strict=True)])
-            for names in _of_all_folds(by_fold)
-        }
+        for rival in list(by_fold[0])[1:]:
+            if all(rival in answers for answers in by_fold):  # else it has not answered all rows
+                joined[rival] = self._joined([answers[rival] for answers in by_fold])
         like_own = {name: answers.drawn_like(own) for name, answers in joined.items()}
         return like_own, list(dict.fromkeys(word for _, words in found for word in words))
 
@@ -89,19 +95,6 @@ def _same_labels(parts: Sequence[ModelAnswers]) -> bool:
 
 def _labels(part: ModelAnswers) -> np.ndarray:
     return np.empty(0) if part.labels is None else part.labels
-
-
-def _of_all_folds(by_fold: Sequence[dict[str, ModelAnswers]]) -> Iterator[list[str]]:
-    """Yield the names of a rival in each fold: the baseline comes first, others have one name."""
-    yield [next(iter(answers)) for answers in by_fold]
-    for name in list(by_fold[0])[1:]:
-        if all(name in answers for answers in by_fold):  # else it has not answered all rows
-            yield [name] * len(by_fold)
-
-
-def _most_common(names: Sequence[str]) -> str:
-    """Return the name that most folds have: which class is the most frequent may differ."""
-    return max(dict.fromkeys(names), key=list(names).count)
 
 
 def _words(n_folds: int) -> str:

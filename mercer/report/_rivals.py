@@ -28,6 +28,7 @@ PROBE_ROWS = 20  # that are encoded to see how wide it is
 MOST_TREE_CELLS = 4e6  # of the table, times the trees of a step: one for each class
 FEW_CELLS = 1_000_000  # for which one thread is enough
 FEWEST_SECONDS = 2.0  # in which trees can be grown
+CELLS_IN_THEM = 50_000  # of fewer cells they take less
 LINEAR, TREES = "linear model", "boosted trees"
 
 
@@ -185,7 +186,7 @@ def usual_rivals(
             if model is not None:
                 with threads_for(_cells(columns)):
                     found[rival] = _answers(Subject(model), columns, own)
-        if seconds <= FEWEST_SECONDS:
+        if not _can_grow_trees(X, seconds):
             words.append("there was no time to compare with boosted trees")
     except LeftOutError as reason:
         words = [*words, f"no other models to compare with: {reason}"]
@@ -243,8 +244,12 @@ def _fitted(
     classes = subject.task == "classify"
     if not subject.is_linear:
         yield LINEAR, *_linear(X, y, classes, seconds, seed)
-    if not sp.issparse(X) and seconds > FEWEST_SECONDS:  # of a sparse table trees see little
+    if not sp.issparse(X) and _can_grow_trees(X, seconds):  # of a sparse table trees see little
         yield TREES, *_trees(X, y, classes, seed)
+
+
+def _can_grow_trees(X: Any, seconds: float) -> bool:
+    return seconds > FEWEST_SECONDS * min(_cells(X) / CELLS_IN_THEM, 1.0)
 
 
 def _linear(

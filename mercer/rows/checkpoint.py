@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._array import n_threads
 from mercer._replacing import replacing
 from mercer.rows.passes import map_reduce
 from mercer.rows.stored import RowsError
@@ -110,7 +111,14 @@ class Passes:
     ) -> tuple[Any, ...]:
         """Return the sum of ``task(block, state)`` over the blocks: one pass."""
         self.count += 1
-        return self.once(lambda: self._pass(task, blocks, state))
+        return self.once(lambda: self._pass(task, blocks, state, self._workers))
+
+    def visit(self, task: Callable[[Any, Any], Any], blocks: Sequence[Any]) -> Any:
+        """Let a task see all blocks in this process, and write where it will; return the sum."""
+        self.count += 1
+        return self._pass(
+            task, blocks, None, n_threads() if self._workers is None else self._workers
+        )
 
     def once(self, make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Return arrays that are made once for all runs of a fit, such as what chance has drawn."""
@@ -124,13 +132,13 @@ class Passes:
         return found
 
     def _pass(
-        self, task: Callable[[Any, Any], tuple[Any, ...]], blocks: Sequence[Any], state: Any
-    ) -> tuple[Any, ...]:
+        self, task: Callable[[Any, Any], Any], blocks: Sequence[Any], state: Any, workers: Any
+    ) -> Any:
         if self._check is not None:
             self._check()
         start = time.monotonic()
         told = _PassClock(self.count, self._silent).told
-        result = map_reduce(task, blocks, state, workers=self._workers, told=told)
+        result = map_reduce(task, blocks, state, workers=workers, told=told)
         if self._check is not None:
             self._check()
         LOG.info("pass %d: %.1f s", self.count, time.monotonic() - start)

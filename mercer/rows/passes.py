@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mercer._array import POOL, in_pool, n_threads, pool
+from mercer._machine import give_back_freed
 from mercer._threads import one_blas_thread
 from mercer.rows.cluster import Pass, client_for, sums_in_order
 
@@ -71,6 +72,8 @@ def map_reduce(
         else sums_in_order(client, Pass(task, todo, state, added))
     ):
         total, done = part if total is None else added(total, part), done + number
+        del part  # else it is held until the next one is there
+        give_back_freed()  # blocks are of many sizes: what the heap keeps of them adds up
         if told is not None:
             told(done, len(todo))
     return total

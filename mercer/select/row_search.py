@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from mercer._words import count
 from mercer.machines import KernelRidge, KernelRidgeClassifier
 from mercer.rows import Rows
 from mercer.rows import open as open_rows
+from mercer.rows.checkpoint import Checkpoint, Passes
 from mercer.select.grids import SUBSAMPLE, GridAxis, axes, candidates
 from mercer.select.tuned import ReportedSearch
 from mercer.solvers.ridge_folds import FoldErrors
@@ -105,11 +107,24 @@ class _RowRun:
         self.estimator, self.rows, self.seed = estimator, rows, seed
         self.some, self.weight = rows, weight
         self.tried: list[RowTrial] = []
+        self._kept = Passes(checkpoint=self._checkpoint())
         if rows.n > most_rows:
             random = np.random.default_rng(seed)
             drawn = random.choice(rows.n, most_rows, replace=False, shuffle=False)
             self.some = open_rows(*rows.take_both(drawn))
             self.weight = None if weight is None else np.asarray(weight)[drawn]
+
+    def _checkpoint(self) -> Checkpoint | None:
+        """Return a folder in that of the fit, in which trials are kept."""
+        folder = self.estimator.checkpoint
+        if folder is None:
+            return None
+        model = self.model(checkpoint=str(Path(folder) / "search"))
+        return model._checkpoint_of(self.rows, self.weight)
+
+    def _errors(self, point: dict[str, Any]) -> FoldErrors:
+        model = self.model(**point, checkpoint=None)
+        return FoldErrors(*self._kept.once(lambda: model.cross_validated(self.some, self.weight)))
 
     @property
     def best(self) -> dict[str, Any]:
@@ -123,8 +138,7 @@ class _RowRun:
                 continue
             if self.tried and limits.stopped() is not None:
                 return "time_limit"
-            model = self.model(**point, checkpoint=None)
-            self.tried.append(RowTrial(point, model.cross_validated(self.some, self.weight)))
+            self.tried.append(RowTrial(point, self._errors(point)))
         return "complete"
 
     def model(self, **params: Any) -> Any:

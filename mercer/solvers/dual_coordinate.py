@@ -207,7 +207,7 @@ def _set_scores(values, columns, pointers, w, bias, out):
 
 
 @compiled_part()
-def _shuffle(order, count, seed):
+def shuffle(order, count, seed):
     """Permute the first entries; return the next seed of the generator."""
     for k in range(count - 1, 0, -1):
         seed = seed * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -229,7 +229,7 @@ def _sweep(
     """
     high, low = high_before, low_before
     for _ in range(sweeps):
-        seed = _shuffle(order, active, seed)
+        seed = shuffle(order, active, seed)
         shrink_high = high if high > 0 else np.inf
         shrink_low = low if low < 0 else -np.inf
         high, low = -np.inf, np.inf

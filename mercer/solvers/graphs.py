@@ -85,10 +85,9 @@ class NearLists(NamedTuple):
         apart = (self.squares > 0) & np.isfinite(self.squares)
         inside = (part[self.positions] == part[:, None]) & apart
         units = _medians(self.squares[inside], np.repeat(part, inside.sum(axis=1)), count)[part]
-        alone = np.flatnonzero(np.isinf(units))  # nobody near on both sides: by its own list
-        for row in alone:
-            known = self.squares[row][apart[row]]
-            units[row] = np.median(known) if len(known) else np.inf
+        alone = np.isinf(units)  # nobody near on both sides: by its own list
+        own = apart & alone[:, None]
+        units[alone] = _medians(self.squares[own], np.nonzero(own)[0], n)[alone]
         return UNIT * units
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from mercer._array import allocate, ranges
 from mercer._floats import EPS
@@ -39,6 +40,7 @@ COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
 RESTARTS = 3  # from the recomputed residual
 PATIENCE = 30  # products without a smaller residual: rounding stops it
+LIFTS = 10.0 ** np.arange(-12, 0)  # of the mean diagonal
 NEGLIGIBLE = 1e-13  # of the largest eigenvalue of ZᵀNR: such directions are rounding
 
 Product = Callable[[np.ndarray], np.ndarray]
@@ -188,6 +190,20 @@ def _worst(sizes: np.ndarray, wholes: np.ndarray) -> float:
     return float(parts.max(initial=0.0))
 
 
+def _lifted(K: np.ndarray, most: float) -> np.ndarray:
+    """Return K with the least of some parts of its mean diagonal added that makes it positive.
+
+    Columns that are solved for one by one are a psd matrix up to what is left of each, and machines
+    whose Newton steps fail take thousands of others. What would need more than ``most`` is left.
+    """
+    unit = float(np.diagonal(K).mean()) * np.eye(len(K))
+    for part in LIFTS[most >= LIFTS]:
+        lifted = K + part * unit
+        if not dpotrf(lifted, lower=True)[1]:
+            return lifted
+    return K
+
+
 # ---------------------------------------------------------------- rows and their graph
 class Manifold:
     """Rows with a kernel and a graph: what is pulled at some of them moves all.
@@ -271,7 +287,7 @@ class Manifold:
                 if self._responses is not None:
                     self._responses[:, part] = right
             out[:, part] = right[points]
-        return (out + out.T) / 2.0
+        return _lifted((out + out.T) / 2.0, goal)
 
     def settle(
         self,

@@ -158,7 +158,7 @@ class _Many:
         if exact is None:
             self._prove_one_by_one()
             return
-        clearance = np.where(self._errors() <= 0.25 * CLEARANCE, CLEARANCE, np.inf)
+        clearance = np.maximum(CLEARANCE, 4 * self._errors())
 
         def work(todo: np.ndarray, worker: int) -> None:
             loops.residuals_each(
@@ -169,10 +169,14 @@ class _Many:
         run_tiles(work, self._shares(workers), workers)
 
     def _errors(self) -> np.ndarray:
-        """Return how far the residuals of each problem may be off: values of a kernel with
-        differences are all of the same size."""
-        one = self.K.error(np.zeros(1, np.intp), np.ones(1), np.zeros(1, np.intp))
-        return one * np.add.reduceat(np.abs(self.beta), self.offsets[:-1])
+        """Return how far the residuals of each problem may be off, where proofs ask: k(x, x) is 1.
+
+        The offset, which they tell, may be off as much.
+        """
+        sizes = np.add.reduceat(np.abs(self.beta), self.offsets[:-1])
+        if int(np.diff(self.offsets).max()) ** 2 <= CHECK_ALL:
+            return np.full(len(sizes), np.inf)
+        return np.maximum(sizes, 1.0) * self.K.value_error()
 
     def _prove_one_by_one(self) -> None:
         work = CHECK_ALL * self.K.in_double().work // len(self.parts)

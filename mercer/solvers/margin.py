@@ -23,7 +23,7 @@ from mercer.solvers.smo import ALL_ACTIVE, SmoState, solve_smo
 
 ROUNDS = 8  # of lowering the violation until there is a proof, or the next try of one
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
-CLEARANCE = 0.02  # of the margin, beyond which a point is clear
+CLEARANCE = 0.02  # of the margin, beyond which a point is clear; more where values are less exact
 LARGE = 4 * POINTS  # points of a problem that is worth a small one before it
 DENSE_UP_TO = 8000  # points whose kernel values all lie in one matrix, for Newton steps as well
 
@@ -277,18 +277,19 @@ def exact_residuals(
     """Return z − Kβ in float64, and the number of points that were recomputed.
 
     In large problems points with β = 0 are computed from float32 values first. Those that keep
-    clear of the margin by more than float32 can be off have no loss either way, and are left so.
+    clear of the margin by more than these can be off have no loss either way, and are left so.
     """
     beta, z, exact = state.beta, problem.z, K.in_double()
     support = np.flatnonzero(beta)
     if not len(support):
         return z.astype(np.float64), len(z)
-    e, check = state.e.copy(), np.ones(len(z), bool)
+    e, check, clearance = state.e.copy(), np.ones(len(z), bool), np.inf
     if len(z) * len(support) * exact.work > check_all:
-        check = ~_clear(K, index, problem, support, beta, e)
+        clearance = max(CLEARANCE, 2 * K.error(index[support], beta[support], index))
+        check = ~_clear(K, index, problem, support, beta, e, clearance)
     _recompute(exact, index, z, beta, support, check, e)
     b, _ = problem.offset(beta, e)  # which the solver's own residuals may have told wrongly
-    unclear = ~check & ~problem.clear(beta, e - b, 0.5 * CLEARANCE)
+    unclear = ~check & ~problem.clear(beta, e - b, 0.5 * clearance)
     _recompute(exact, index, z, beta, support, unclear, e)
     return e, int((check | unclear).sum())
 
@@ -300,16 +301,15 @@ def _clear(
     support: np.ndarray,
     beta: np.ndarray,
     e: np.ndarray,
+    clearance: float,
 ) -> np.ndarray:
     """Tell which points are clear of the margin whatever float32 is off; set their residuals."""
     b, _ = problem.offset(beta, e)
-    clear = problem.clear(beta, e - b, CLEARANCE)
+    clear = problem.clear(beta, e - b, clearance)
     likely = np.flatnonzero(clear)
-    sums, error = K.bounded_sums(index[support], beta[support], index[likely])
-    if not error <= 0.25 * CLEARANCE:
-        return np.zeros(len(beta), bool)
-    e[likely] = problem.z[likely] - sums
-    return clear & problem.clear(beta, e - b, CLEARANCE)
+    if len(likely):
+        e[likely] = problem.z[likely] - K.bounded_sums(index[support], beta[support], index[likely])
+    return clear & problem.clear(beta, e - b, clearance)
 
 
 def _recompute(

@@ -163,6 +163,16 @@ def choose_route(
     return RidgeRoute("cg", m, CG_PASSES + (2 if several else 0), _bytes_of_cg(m, n_targets))
 
 
+def landmarks_for(asked: Any, n: int, budget: int) -> int:
+    """Return how many landmarks were asked for, else 2√n, at least 200, as far as these fit."""
+    if asked is not None:
+        return min(int(asked) if np.ndim(asked) == 0 else len(asked), n)
+    m = max(int(2 * n**0.5), LEAST_LANDMARKS)
+    while m > LEAST_LANDMARKS and _bytes_of_cg(m, 1) > budget:
+        m = max(int(0.8 * m), LEAST_LANDMARKS)
+    return min(m, n)
+
+
 def _own_number(n: int, n_targets: int, folds: int, budget: int) -> int:
     m = max(int(2 * n**0.5), LEAST_LANDMARKS)
     while m > LEAST_LANDMARKS and _bytes_of_normal(m, n_targets, folds) > budget:

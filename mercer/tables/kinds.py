@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._words import count, listing, nearest
+from mercer._words import count, hint, listing
 from mercer.tables.categorical import (
     category_features,
     category_sentences,
@@ -96,8 +96,8 @@ class EncoderSettings:
         for parameter, named in (("text", texts), ("kinds", self.given)):
             for name in named:
                 if name not in names:
-                    hint = suggestion(name, names)
-                    raise ValueError(f"{parameter} names the column {name!r}{hint}")
+                    told = f"{parameter} names the column {name!r}; {hint(name, names)}"
+                    raise ValueError(told)
 
 
 def _is_whole(value: Any) -> bool:
@@ -112,12 +112,6 @@ def _is_frequency(value: Any) -> bool:
 
 def _are_names(text: Any) -> bool:
     return isinstance(text, (list, tuple)) and all(isinstance(name, str) for name in text)
-
-
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """Return "; did you mean …?" with the names most like this one, or which names there are."""
-    near = nearest(name, names)
-    return f"; did you mean {listing(near, 'or')}?" if near else f"; it has {listing(names)}"
 
 
 # ---------------------------------------------------------------- kinds

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from mercer._words import count, listing
+from mercer._words import count, hint, listing
 from mercer.tables.columns import READABLE_SHARE, Column
 from mercer.tables.frames import Table
-from mercer.tables.kinds import KINDS, suggestion
+from mercer.tables.kinds import KINDS
 from mercer.tables.numeric import State
 
 SPARSE_TERMS = 200
@@ -43,8 +43,8 @@ def read_by_name(table: Table, states: list[State]) -> list[Column]:
     gone = [name for name in needed if name not in place]
     if gone:
         what = f"the column {gone[0]!r}" if len(gone) == 1 else f"the columns {listing(gone)}"
-        hint = suggestion(gone[0], names)
-        raise ValueError(f"the table lacks {what}, which the model learned from{hint}")
+        also = hint(gone[0], names)
+        raise ValueError(f"the table lacks {what}, which the model learned from; {also}")
     return [table.read(place[name], name) for name in needed]
 
 

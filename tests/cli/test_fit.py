@@ -12,6 +12,7 @@ import pytest
 pl = pytest.importorskip("polars")
 
 import mercer as library  # noqa: E402
+from mercer.cli import fit as fit_command  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
 from mercer.io import inspect  # noqa: E402
 
@@ -144,6 +145,9 @@ def test_what_was_done_to_the_data_is_said(mercer, table):
         (("-t", "risk", "--task", "regress"), 3, "needs numbers"),
         (("-t", "risk", "--kernel", "rfb"), 2, "did you mean 'rbf'"),
         (("-t", "risk", "--time-limit", "soon"), 2, "is not a time"),
+        (("-t", "risk", "--memory", "1KB"), 2, "give 1MB or more"),
+        (("-t", "risk", "--memory", "much"), 2, "is no amount of memory"),
+        (("-t", "q"), 3, "it has 'id'"),
         (("-t", "risk", "--ignore", "agee"), 2, "did you mean 'age'"),
         (("-t", "risk", "--save", "no/where/m.mercer"), 2, "does not exist"),
         (("-t", "risk", "--test", "nothing.csv"), 3, "there is no file"),
@@ -157,6 +161,16 @@ def test_what_is_wrong_is_said_in_one_line(mercer, table, words, code, message):
     assert len(ended.err.strip().splitlines()) == 1
     assert not list(table.parent.glob("*.mercer"))
     assert not list(table.parent.glob("*.html"))
+
+
+def test_a_file_that_is_not_there_is_said_before_anything_is_compiled(mercer, table, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(fit_command, "prepare", lambda **_: prepared.append(True))
+    for words in (("poeple.csv", "-t", "y"), (table, "-t", "risk", "--test", "no.csv")):
+        assert mercer("fit", *words).code == 3
+    assert "did you mean 'people.csv'" in mercer("fit", "poeple.parquet", "-t", "y").err
+    assert "its folder holds 'people.csv'" in mercer("fit", "birds.csv", "-t", "y").err
+    assert prepared == []
 
 
 def test_a_test_file_with_a_new_class_is_refused(mercer, table, mixed, tmp_path):

@@ -45,8 +45,9 @@ def test_before_there_is_a_model_nothing_is_touched(mercer, table, old, monkeypa
     assert (old / "people.report.html").read_text(encoding="utf-8") == "old"
 
 
-def test_while_libraries_are_loaded_a_line_is_said(mercer, monkeypatch):
-    monkeypatch.setattr("mercer.cli.import_module", interrupts)
+@pytest.mark.parametrize("place", ["mercer.cli.import_module", "mercer.cli.app.import_module"])
+def test_while_libraries_are_loaded_a_line_is_said(mercer, monkeypatch, place):
+    monkeypatch.setattr(place, interrupts)
     ended = mercer("fit", "t.csv")
     assert ended.code == 130
     assert ended.err == "mercer: interrupted before there was a result\n"

@@ -54,6 +54,25 @@ def test_a_folder_or_a_pattern_of_files(mercer, parts, tmp_path, data):
     assert inspect(tmp_path / "parts.mercer")["about"]["columns"] == ["a", "b", "age", "city"]
 
 
+def test_a_leak_is_said_first_and_stops_where_that_was_asked_for(mercer, parts, tmp_path):
+    words = ("fit", "parts/*.parquet", "-t", "y", "--memory", "40MB", "--no-report")
+    whole = table().with_columns(paid=pl.col("y") * 1.17 + 2.0).drop("high")
+    for i in range(3):
+        whole[1_000 * i : 1_000 * (i + 1)].write_parquet(parts / f"{i}.parquet")
+    stopped = mercer(*words, "--strict")
+    assert stopped.code == 5
+    assert "gives the target away: the column 'paid'" in stopped.err
+    ended = mercer(*words)
+    assert ended.code == 0, ended.err
+    said = " ".join(ended.out.split())
+    assert said.index("gives the target away") < said.index("tuned")
+    assert "not to be relied on because of a leak" in said
+    assert inspect(tmp_path / "parts.mercer")["about"]["findings"][0]["columns"] == ["paid"]
+    unknown = mercer(*words, "--ignore", "payed")
+    assert unknown.code == 2
+    assert "did you mean 'paid'" in unknown.err
+
+
 def test_a_file_larger_than_the_memory_with_classes_and_a_page(mercer, tmp_path):
     table().write_csv(tmp_path / "big.csv")
     ended = mercer("fit", "big.csv", "-t", "high", "--ignore", "y", "--memory", "1MB", "--json")

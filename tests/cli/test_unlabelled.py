@@ -1,6 +1,7 @@
 """Rows whose target is empty: left out with a note, or learned from, and whether that helped."""
 
 import json
+import runpy
 
 import numpy as np
 import pytest
@@ -62,6 +63,33 @@ def test_labels_and_the_rows_without_one_are_learned_from(mercer, tmp_path):
     assert judged["rows"] == 65
 
 
+@pytest.mark.long
+def test_a_threshold_and_the_script_that_repeats_it(mercer, tmp_path):
+    frame, _ = moons(n=120, every=2)
+    ended = mercer(
+        "fit", written(frame, tmp_path), "-t", "kind", "--unlabelled", "use",
+        "--script", "again.py", "--save", "m.mercer", "--threshold", "0.3", "--metric", "auc",
+        "--model", "svm", *QUICK,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["threshold"] == 0.3
+    model, left = load(tmp_path / "m.mercer"), runpy.run_path("again.py")
+    P = model.predict_proba(frame.drop("kind"))
+    np.testing.assert_array_equal(model.predict(frame.drop("kind")) == "m1", P[:, 1] >= 0.3)
+    np.testing.assert_array_equal(left["model"].predict_proba(frame.drop("kind")), P)
+
+
+@pytest.mark.long
+def test_a_threshold_is_found_by_hiding_labels(mercer, tmp_path):
+    frame, y = moons(n=600, every=3)
+    few = frame.filter(pl.Series((y == 0) | (np.arange(600) % 12 == 0)))  # of one class
+    ended = mercer("fit", written(few, tmp_path), "-t", "kind", "--unlabelled", "use",
+                   "--threshold", "auto", "--model", "svm", "--no-save", *QUICK)  # fmt: skip
+    about = json.loads(ended.out)
+    assert ended.code == 0, ended.err
+    assert about["threshold"] == about["best_threshold"] is not None
+
+
 def test_numbers_and_groups_of_held_out_rows(mercer, tmp_path):
     rng = np.random.default_rng(0)
     X, who = rng.normal(size=(300, 2)), np.arange(300) // 10
@@ -86,9 +114,6 @@ def test_what_cannot_be_done_is_said(mercer, tmp_path):
     base = ("fit", path, "-t", "kind", "--unlabelled")
     assert "did you mean 'use'" in mercer(*base, "uses").err
     assert "cannot learn from rows without a target" in mercer(*base, "use", "--model", "knn").err
-    for given in (("--script", "s.py"), ("--threshold", "0.3")):
-        told = mercer(*base, "use", *given).err
-        assert f"{given[0]} does not work with --unlabelled use yet" in told
     empty = written(frame.with_columns(kind=pl.lit(None, pl.String)), tmp_path, "none.csv")
     assert "all 195 values" in mercer("fit", empty, "-t", "kind", "--unlabelled", "use").err
     whole = frame.filter(pl.col("kind").str.starts_with("m"))

@@ -1,8 +1,4 @@
-"""MLflow stores fitted models in its default form, which is that of skops.
-
-It is in no extra: it asks for an older importlib_metadata than constraints.txt pins, and for
-twenty packages more. Where it is installed, this runs.
-"""
+"""MLflow stores fitted models in its default form, which is that of skops."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import SVC, KernelRidge
 from tests.cases import two_classes
 
-mlflow = pytest.importorskip("mlflow.sklearn", reason="mlflow-skinny is in no extra")
+mlflow = pytest.importorskip("mlflow.sklearn", reason="mlflow-skinny is in the extra dev")
 skops = pytest.importorskip("skops.io", reason="skops is in the extra dev")
 
 X, Y = two_classes(60, 3)

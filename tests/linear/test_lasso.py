@@ -299,3 +299,30 @@ def test_a_warm_start_leads_to_the_same_answer_sooner(model, shape):
     assert warm.dual_gap_ == warm.certificate_.parts["gap"]
     np.testing.assert_array_equal(warm.sparse_coef_.toarray()[0], warm.coef_)
     refuses(lambda: warm.fit(X[:, 1:], y), ValueError, "warm_start=True goes on from")
+
+
+@pytest.mark.parametrize("model", [Lasso(0.05), ElasticNet(0.05), Lasso(0.05, fit_intercept=False)])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_several_targets_are_as_many_problems(model, kind):
+    rng = np.random.default_rng(0)
+    X = sparse_table(60, 12).toarray()
+    Y = X @ rng.normal(size=(12, 3)) + rng.normal(size=(60, 3)) + [5.0, 0.0, -100.0]
+    weight = rng.uniform(0.5, 2.0, 60)
+    model = clone(model).set_params(tol=1e-12).fit(kind(X), Y, weight)
+    each = [clone(model).fit(X, y, weight) for y in Y.T]
+    np.testing.assert_allclose(model.coef_, [one.coef_ for one in each], atol=1e-8)
+    np.testing.assert_allclose(model.predict(X), np.transpose([e.predict(X) for e in each]))
+    assert model.certificate_.ok
+    assert model.dual_gap_.shape == model.n_iter_.shape == (3,)
+    np.testing.assert_array_equal(model.sparse_coef_.toarray(), model.coef_)
+    one_column = clone(model).fit(X, Y[:, :1], weight)
+    np.testing.assert_array_equal(one_column.coef_, each[0].coef_[None])
+    np.testing.assert_allclose(one_column.dual_gap_, [each[0].dual_gap_])
+
+
+def test_a_warm_start_of_several_targets():
+    X = table(60, 5)
+    Y = X[:, :2] + 0.1 * table(60, 2, seed=1)
+    model = Lasso(0.01, warm_start=True).fit(X, Y)
+    np.testing.assert_array_equal(model.fit(X, Y).n_iter_, 1)
+    refuses(lambda: model.fit(X, Y[:, 0]), ValueError, "2 target.*1 target")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -351,6 +354,57 @@ def test_columns_of_very_different_size_are_no_trouble():
     sizes = np.array([1e-8, 1e-3, 1.0, 1e8])
     plain, scaled = LogisticRegression(lam=0).fit(X, y), LogisticRegression(lam=0).fit(X * sizes, y)
     np.testing.assert_allclose(scaled.coef_ * sizes, plain.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))]
+)
+@pytest.mark.parametrize("k", [2, 4])
+def test_standard_errors_outlive_the_rows_of_the_fit(duplicate, k):
+    X, y = noisy(400, 4, k)
+    model, asked = LogisticRegression().fit(X, y), LogisticRegression().fit(X, y)
+    wanted = asked.standard_errors_
+    X[:] = y[:] = 0  # what the model keeps is its own
+    np.testing.assert_array_equal(duplicate(model).standard_errors_, wanted)
+    np.testing.assert_array_equal(model.standard_errors_, wanted)
+    assert len(pickle.dumps(model)) == len(pickle.dumps(asked)) < X.nbytes
+
+
+def test_standard_errors_are_those_of_the_last_fit():
+    X, y = noisy(200, 3)
+    model = LogisticRegression().fit(X, y)
+    before = model.standard_errors_
+    assert not np.array_equal(model.fit(X[:100], y[:100]).standard_errors_, before)
+    model.fit(X, y).set_params(l1_ratio=1.0).fit(X, y)
+    refuses(lambda: model.standard_errors_, AttributeError, "no standard errors")
+    model.set_params(l1_ratio=0.0).fit(X, y).partial_fit(X, y)
+    refuses(lambda: model.standard_errors_, AttributeError, "no standard errors")
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_warm_start_leads_to_the_same_answer_sooner(k, lam, fit_intercept, kind):
+    X, y = noisy(400, 6, k)
+    options = {"lam": lam, "fit_intercept": fit_intercept}
+    warm = LogisticRegression(warm_start=True, **options).fit(kind(X), y)
+    cold, cold_steps = warm.coef_, warm.n_iter_
+    warm.fit(kind(X), y)
+    assert warm.certificate_.ok
+    assert warm.n_iter_ < cold_steps
+    np.testing.assert_allclose(warm.coef_, cold, atol=1e-7)
+    near = LogisticRegression(**options).fit(kind(X[20:]), y[20:])
+    warm.fit(kind(X[20:]), y[20:])
+    assert warm.n_iter_ <= near.n_iter_
+    np.testing.assert_allclose(warm.predict_proba(X), near.predict_proba(X), atol=1e-6)
+
+
+def test_a_warm_start_elsewhere_is_refused():
+    X, y = noisy()
+    model = LogisticRegression(warm_start=True).fit(X, y)
+    refuses(lambda: model.fit(X[:, 1:], y), ValueError, "warm_start=True goes on from")
+    refuses(lambda: model.fit(X, y + 1), ValueError, "warm_start=True goes on from")
 
 
 def test_few_steps_are_said():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -70,7 +72,7 @@ def dense_laplacian(X, k=10, normalized=True, power=1):
 @pytest.mark.parametrize("power", [1, 2])
 def test_the_laplacian_is_the_dense_one(normalized, power):
     X, _, _ = moons(40)
-    W, _ = NearLists.exact(KERNEL, Sample(X), 10).weights()
+    W, _ = NearLists.exact(KERNEL, Sample(X), 10).by_angle(np.ones(40)).weights()
     N = GraphPenalty(laplacian(W, normalized), 2.0, power)
     wanted = 2.0 * dense_laplacian(X, 10, normalized, power)
     np.testing.assert_allclose(N @ np.eye(40), wanted, atol=1e-9)
@@ -212,6 +214,31 @@ def test_unlabelled_rows_far_from_all_others_change_nothing_near_them(machine, k
     assert b.graph_[:70, 70:].nnz == 0
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-6)
     assert np.abs(b.decision_function(more)).max() < 1e-6
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(1, 20),
+    gamma=st.floats(0.3, 30.0),
+    spread=st.floats(0.0, 3.0),
+    crowds=st.lists(st.integers(1, 15), min_size=1, max_size=4),
+    normalized=st.booleans(),
+)
+def test_whatever_is_far_changes_nothing_near(seed, k, gamma, spread, crowds, normalized):
+    """Crowds of any size and density, each so far from all else that every kernel value is 0."""
+    X, _, few = moons(30, seed=seed)
+    rng = np.random.default_rng(seed)
+    more = [1e3 * (c + 1) + spread * rng.normal(size=(m, 2)) for c, m in enumerate(crowds)]
+    X, few = np.vstack([X, *more]), np.append(few, np.full(sum(crowds), -1))
+    machine = LaplacianRidgeClassifier(
+        RBF(gamma=gamma), lam_graph=0.1, n_neighbors=k, normalized=normalized
+    )
+    alone, all_rows = clone(machine).fit(X[:30], few[:30]), clone(machine).fit(X, few)
+    assert abs(alone.graph_ - all_rows.graph_[:30, :30]).max() == 0.0
+    values = alone.decision_function(X)
+    np.testing.assert_allclose(values, all_rows.decision_function(X), atol=1e-9)
+    assert np.abs(values[:30]).max() > 1e-3
 
 
 @pytest.mark.parametrize("clamp", [False, True])

@@ -25,6 +25,7 @@ def problem(activation, loss, X=None, hidden=(4, 3), dtype=np.float64):
     rng = np.random.default_rng(1)
     n, k = X.shape[0], 3
     targets = rng.integers(0, k, n) if loss == "softmax" else rng.normal(size=(n, k)).astype(dtype)
+    targets = (targets > 0.0).astype(dtype) if loss == "logistic" else targets
     weights = rng.uniform(0.5, 2.0, n).astype(dtype)
     rows = inputs_of(X, Units.of_columns(X, weights), dtype)
     layers = Layers((X.shape[1], *hidden, k), (*(activation for _ in hidden), "linear"))
@@ -40,6 +41,9 @@ def slow_objective(layers, batch, theta, loss, lam):
     if loss == "softmax":
         P = np.exp(H) / np.exp(H).sum(axis=1, keepdims=True)
         losses = -np.log(P[np.arange(len(P)), batch.targets])
+    elif loss == "logistic":
+        P = 1.0 / (1.0 + np.exp(-H))
+        losses = -np.log(np.where(batch.targets == 1.0, P, 1.0 - P)).sum(axis=1)
     else:
         losses = 0.5 * ((H - batch.targets) ** 2).sum(axis=1)
     penalty = 0.5 * lam * sum((W**2).sum() for W in weights)
@@ -47,7 +51,7 @@ def slow_objective(layers, batch, theta, loss, lam):
 
 
 every_network = pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
-every_loss = pytest.mark.parametrize("loss", ["softmax", "squared"])
+every_loss = pytest.mark.parametrize("loss", ["softmax", "logistic", "squared"])
 
 
 @every_loss

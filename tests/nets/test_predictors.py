@@ -317,3 +317,28 @@ def test_one_class_is_refused():
         ValueError,
         "two classes in rows of positive weight",
     )
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_warm_start_goes_on_from_the_network_before(standardize):
+    X, y = rings(100)
+    options = {"activation": "tanh", "lam": 1e-3, "standardize": standardize, "random_state": 0}
+    cold = MLPClassifier(6, **options).fit(X, y)
+    warm = MLPClassifier(6, warm_start=True, **options).fit(X, y)
+    np.testing.assert_array_equal(warm.coefs_[0], cold.coefs_[0])  # there was no fit before
+    warm.fit(X, y)
+    assert warm.certificate_.ok
+    assert warm.n_iter_ < cold.n_iter_
+    scale = "gradient_norm_at_start"  # of random weights: the proof has the same unit
+    assert warm.certificate_.parts[scale] == cold.certificate_.parts[scale]
+    refuses(lambda: warm.set_params(hidden=7).fit(X, y), ValueError, "warm_start=True goes on from")
+
+
+@quiet
+def test_a_warm_start_of_one_epoch_each_falls():
+    X = table(80, 3)
+    y = np.sin(X[:, 0])
+    options = {"solver": "adam", "max_epochs": 1, "warm_start": True, "random_state": 0}
+    model = MLPRegressor(8, learning_rate=0.01, **options)
+    values = [model.fit(X, y).certificate_.parts["objective"] for _ in range(20)]
+    assert values[-1] < 0.8 * values[0]

@@ -11,7 +11,8 @@ HERE = Path(__file__).parent
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "thread_unsafe: a mark of scikit-learn's tests")
+    for name in ("thread_unsafe", "no_check_spmatrix"):
+        config.addinivalue_line("markers", f"{name}: a mark of scikit-learn's tests")
 
 
 @pytest.fixture

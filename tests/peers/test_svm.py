@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from tests.peers import adapters
+from tests.peers import adapters, adapters_linear
 from tests.peers.borrow import borrowed
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 MACHINES = {name: getattr(adapters, name) for name in NAMES}
+MACHINES["LinearSVC"] = adapters_linear.LinearSVC
 
 NEGATIVE = "negative weights are refused here, not taken for zero"
 WORDS = "the error is the same, in other words"
 PAIRS = "a Python function is of two objects here, not of two tables"
 PRIVATE = "looks at private attributes of the wrapper of LIBSVM"
-NOT_OURS = "tests LinearSVC or LinearSVR, which are not replaced"
+NOT_OURS = "tests LinearSVR, which is not replaced"
 DEPRECATED = "tests warnings of what scikit-learn deprecates: probability, probA_, probB_"
 
 LEFT_OUT = {
+    "test_linearsvc_parameters": "what it refuses has a solver here, or another error",
+    "test_linearsvc_crammer_singer": "classes are fitted against the rest",
+    "test_linear_svm_convergence_warnings": "the warning is the same, in other words",
     "test_svr_errors": PAIRS,
     "test_custom_kernel_not_array_input": PAIRS,
     "test_libsvm_convergence_warnings": PAIRS,
@@ -35,20 +39,6 @@ LEFT_OUT = {
     "test_svc_nusvc_probA_probB_deprecated": DEPRECATED,
     "test_linearsvr": NOT_OURS,
     "test_linearsvr_fit_sampleweight": NOT_OURS,
-    "test_linearsvc_parameters": NOT_OURS,
-    "test_linearsvc": NOT_OURS,
-    "test_linearsvc_crammer_singer": NOT_OURS,
-    "test_linearsvc_fit_sampleweight": NOT_OURS,
-    "test_crammer_singer_binary": NOT_OURS,
-    "test_linearsvc_iris": NOT_OURS,
-    "test_dense_liblinear_intercept_handling": NOT_OURS,
-    "test_liblinear_set_coef": NOT_OURS,
-    "test_linear_svm_convergence_warnings": NOT_OURS,
-    "test_linearsvm_liblinear_sample_weight": NOT_OURS,
-    "test_lsvc_intercept_scaling_zero": NOT_OURS,
-    "test_linearsvc_verbose": NOT_OURS,
-    "test_dual_auto": NOT_OURS,
-    "test_dual_auto_edge_cases": NOT_OURS,
 }
 
 globals().update(borrowed("sklearn.svm.tests.test_svm", {"sklearn.svm": MACHINES}, LEFT_OUT))

@@ -50,6 +50,17 @@ def test_what_was_mended_or_may_be_so_is_said_and_the_score_stands():
     assert "better than the linear model" in text
 
 
+def test_the_verdict_says_for_which_rows_it_may_not_hold():
+    order = Finding("time order", "warning", ("date",), "prices follow one another", "--time date")
+    told = verdict(replace(samples.binary(), findings=(WARNING, order)))
+    assert told.endswith(
+        "it may not hold for a new 'who' or for rows later in 'date' (see the warnings)."
+    )
+    mended = replace(WARNING, mended="rows of one 'who' are kept together")
+    for nothing in ((), (NOTE,), (mended,)):
+        assert "may not hold" not in verdict(replace(samples.binary(), findings=nothing))
+
+
 def test_notes_stand_with_what_was_done():
     text = body(NOTE)
     assert 'class="alert' not in text
@@ -147,6 +158,26 @@ def test_rivals_of_folds_are_judged_by_the_class_of_the_model():
     study = examine(LogisticRegression().fit(X, y), X, y, **given, only_scores=True)
     by_name = {score.name: score.rivals for score in study.scores}
     assert by_name["F1"]["always 'b'"].value == 0.0
+
+
+def test_a_rule_that_does_not_look_at_rows_ranks_none_before_another():
+    X, y = rows("classify", 41)  # folds in which the shares of the classes differ
+    folds = list(KFold(5, shuffle=True, random_state=0).split(X))
+    study = examine(LogisticRegression().fit(X, y), X, y, train=(X, y), folds=folds)
+    by_name = {score.name: score.rivals for score in study.scores}
+    rule = next(iter(by_name["AUC"]))
+    assert rule.startswith("always")
+    assert by_name["AUC"][rule].value == 0.5
+    X, y = rows("regress")
+    study = examine(LinearRegression().fit(X, y), X, y, train=(X, y), folds=list(KFold(4).split(X)))
+    assert study.scores[0].rivals["the mean"].value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_few_rows_need_little_time_for_trees():
+    X, y = rows("classify", 40)
+    given = {"train": (X, y), "only_scores": True, "time_limit": 1.0}
+    study = examine(LogisticRegression().fit(X, y), X, y, **given)
+    assert "boosted trees" in study.scores[0].rivals
 
 
 def test_folds_that_miss_rows_are_refused():

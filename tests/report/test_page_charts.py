@@ -296,6 +296,18 @@ def test_the_strongest_rival_is_named():
     assert told == "better than forest by 10.0 points"
 
 
+def test_who_is_as_good_as_the_strongest_may_be_no_better_than_a_rule():
+    near, rule = Estimate(0.53, 0.4, 0.65), Estimate(0.52, 0.52, 0.52)
+    rivals = {"always 'q'": rule, "linear model": near}
+    useless = Score("accuracy", "share", Estimate(0.5, 0.4, 0.6), rivals, unit="share")
+    told = "not distinguishable from the linear model"
+    assert comparison(useless) == f"{told}, and no better than always 'q'"
+    useful = replace(useless, leads={"always 'q'": Estimate(0.05, 0.01, 0.09)})
+    assert comparison(useful) == told
+    alone = replace(useless, rivals={"always 'q'": rule})
+    assert comparison(alone) == "not distinguishable from always 'q'"
+
+
 def test_the_verdict_says_value_rows_and_interval():
     told = verdict(samples.binary())
     assert told.startswith(

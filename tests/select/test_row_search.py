@@ -34,13 +34,16 @@ def test_the_best_kernel_and_penalty_of_all_passes():
     assert search.status_ == "complete"
 
 
-def test_classes_weights_and_checkpoints(tmp_path):
+def test_classes_weights_and_checkpoints(tmp_path, monkeypatch):
     X, y = problem()
     opened = rows.open(X, y > 0)
     model = KernelRidgeClassifier(landmarks=40, checkpoint=str(tmp_path))
     weight = np.random.default_rng(0).uniform(0.5, 1.5, size=len(y))
     first = tune(model, opened, sample_weight=weight)
     kept = sorted(p.stat().st_mtime_ns for p in tmp_path.rglob("*.npz"))
+    assert (tmp_path / "search").is_dir()
+    # no kernel is tried again
+    monkeypatch.setattr(KernelRidgeClassifier, "cross_validated", None)
     again = tune(model, opened, sample_weight=weight)
     assert kept == sorted(p.stat().st_mtime_ns for p in tmp_path.rglob("*.npz"))
     assert again.best_params_ == first.best_params_

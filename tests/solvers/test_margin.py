@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from mercer import gram
 from mercer.certify import duality_gap
-from mercer.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.kernels import RBF, Laplacian, Linear, Polynomial, RationalQuadratic, Sigmoid
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import Limits, SmoState, margin, solve_margin
 from mercer.solvers.dense import DenseMatrix, solve_dense
+from mercer.solvers.many import solve_many
 from mercer.solvers.margin import Sizes
 from tests import naive
 from tests.cases import STORAGES, table, two_classes
@@ -214,31 +215,64 @@ def test_points_clear_of_the_margin_need_no_proof_of_their_own():
         assert part.certificate.parts[figure] == pytest.approx(whole.certificate.parts[figure])
 
 
-def checked_residuals(C, dtype, drift):
+def checked_residuals(C, dtype, drift, kernel=KERNELS[1]):
     """A solution whose residuals have drifted, proved with points left out where that is safe."""
     rows, sign = two_classes(300, overlap=0.4)
     sign[::10] *= -1  # whose coefficients reach any bound
     problem = MarginProblem.classify(sign, np.full(300, C))
-    beta = solved(RBF(gamma=0.5), problem, rows=rows).value
-    K = gram(RBF(gamma=0.5), rows, storage="blocked", dtype=dtype)
+    beta = solved(kernel, problem, rows=rows, tol=1e-6).value
+    K = gram(kernel, rows, storage="blocked", dtype=dtype)
     exact = sign - K.in_double().toarray() @ beta
     state = SmoState(beta, exact + drift * np.random.default_rng(0).normal(size=300))
     e, checked = margin.exact_residuals(K, np.arange(300), problem, state, check_all=0)
-    return e, checked, exact
+    return problem, beta, e, checked, exact
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("drift", [1e-3, 1.0])
 def test_points_that_are_left_out_have_fresh_residuals(dtype, drift):
-    e, checked, exact = checked_residuals(1.0, dtype, drift)
+    *_, e, checked, exact = checked_residuals(1.0, dtype, drift)
     assert checked < 300
     np.testing.assert_allclose(e, exact, atol=1e-5)
 
 
-def test_where_float32_could_hide_a_loss_every_point_is_checked():
-    e, checked, exact = checked_residuals(1e4, np.float32, 1e-3)
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e5])
+def test_points_that_are_left_out_have_no_loss(C):
+    """Larger coefficients ask for more distance from the margin."""
+    problem, beta, e, checked, exact = checked_residuals(C, np.float32, 1e-3)
+    assert checked < 300
+    b, _ = problem.offset(beta, e)
+    # what was computed again agrees to the rounding of float64, all else has nothing to lose
+    left_out = np.abs(e - exact) > 1e-13 * np.abs(beta).sum()
+    assert left_out.sum() <= 300 - checked
+    assert problem.clear(beta, exact - b, 0.0)[left_out].all()
+    gaps = [problem.figures(beta, r, b).gap for r in (e, exact)]
+    assert gaps[0] == pytest.approx(gaps[1], abs=1e-10 * np.abs(beta).sum())
+
+
+def test_where_nothing_is_known_of_float32_every_point_is_checked():
+    *_, e, checked, exact = checked_residuals(1.0, np.float32, 1e-3, RationalQuadratic(gamma=0.5))
     assert checked == 300
-    np.testing.assert_allclose(e, exact, atol=1e-8)
+    np.testing.assert_allclose(e, exact, atol=1e-10)
+
+
+def test_points_that_many_problems_leave_out_have_no_loss():
+    """Of large problems side by side those are left out that float32 cannot have told wrongly."""
+    rows, sign = two_classes(900, overlap=0.4)
+    sign[::7] *= -1
+    K = gram(RBF(gamma=2.0), rows, storage="blocked", dtype=np.float32)
+    parts = [(np.arange(900), MarginProblem.classify(sign, np.full(900, C))) for C in (1.0, 10.0)]
+    for (_, problem), found in zip(
+        parts, solve_many(K, parts, tol=1e-3, limits=Limits(), about=["", ""]), strict=True
+    ):
+        beta, e = found.value, found.state.e
+        exact = sign - K.in_double().toarray() @ beta
+        assert found.certificate.checked < 900
+        left_out = np.abs(e - exact) > 1e-13 * np.abs(beta).sum()
+        assert problem.clear(beta, exact - found.intercept, 0.0)[left_out].all()
+        assert found.certificate.gap == pytest.approx(
+            duality_gap(beta, exact, problem, tolerance=1e-3).gap, rel=1e-6, abs=1e-9
+        )
 
 
 # ---------------------------------------------------------------- Newton steps

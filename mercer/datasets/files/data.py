@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._words import MOST_NEAREST, count, listing, nearest, short
+from mercer._words import MOST_NEAREST, count, hint, listing, nearest, short
 
 LONGEST_REASON = 160  # characters of what another library says
 
@@ -216,15 +216,20 @@ def unknown_column(name: str, columns: Sequence[str], path: Path | None = None) 
     """Return the error for a column that is not there, with the nearest names."""
     where = f" of {str(path)!r}" if path is not None else ""
     among = count(len(columns), "column") + where
-    near = listing(nearest(name, columns) or columns[:MOST_NEAREST], "or")
     wanted = short(name, 80)
-    return DataError(f"there is no column {wanted!r} among the {among}: did you mean {near}?")
+    return DataError(f"there is no column {wanted!r} among the {among}: {hint(name, columns)}")
+
+
+def _stem(name: str) -> str:
+    return name.lstrip(".").partition(".")[0]
 
 
 def _instead(name: str, names: Sequence[str]) -> str:
-    near = nearest(name, names)
+    stems = [_stem(other) for other in names]  # endings alike make no names alike
+    pairs = list(zip(names, stems, strict=True))
+    near = [other for like in nearest(_stem(name), stems) for other, stem in pairs if stem == like]
     if near:
-        return f": did you mean {listing(near, 'or')}?"
+        return f": did you mean {listing(near[:MOST_NEAREST], 'or')}?"
     if not names:
         return ": its folder is empty"
     shown = listing(names[:MOST_NEAREST], "or") + (" …" if len(names) > MOST_NEAREST else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from mercer._words import listing, nearest
+from mercer._words import hint
 from mercer.datasets.files.data import DataError, FileTable, damage_told, plain, polars, typed
 from mercer.datasets.files.delimited import values_of
 from mercer.datasets.files.dialect import Dialect
@@ -62,8 +62,7 @@ def _sheet(names: list[str], wanted: str | None, source: Source) -> str:
         return names[0]
     if wanted in names:
         return wanted
-    near = listing(nearest(wanted, names) or names, "or")
-    raise DataError(f"there is no sheet {wanted!r} in {source.name}: did you mean {near}?")
+    raise DataError(f"there is no sheet {wanted!r} in {source.name}: {hint(wanted, names)}")
 
 
 def _top(book: Any, name: str, source: Source) -> tuple[int, list[list[str]]]:

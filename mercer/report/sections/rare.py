@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._words import called, fixed, number, percent, sentence
+from mercer._words import called, fixed, number, percent, quoted, sentence
 from mercer.plot.ranking_records import PrecisionRecall
 from mercer.report.charts.frame import Frame, chart, dots, guide, line, thinned
 from mercer.report.charts.scale import LinearScale
@@ -25,7 +25,7 @@ def of_a_rare_class(study: Study) -> list[str]:
     scores = {score.name: score for score in study.scores}
     if not scores or next(iter(scores)) not in LEADING:
         return []
-    name = repr(called(study.evaluation.positive))
+    name = quoted(study.evaluation.positive)
     rates = [
         f"{key} {percent(scores[key].model.value)}"
         for key in ("precision", "recall", "F1")

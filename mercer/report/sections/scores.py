@@ -40,7 +40,19 @@ def verdict(study: Study) -> str:
         because = " and ".join(dict.fromkeys(map(_cause, leaks)))
         return sentence(f"{said}, which is not to be relied on because of a leak ({because})")
     against = standing(study.scores)
-    return sentence("; ".join([f"{said}: {against}" if against else said, *of_a_rare_class(study)]))
+    parts = [f"{said}: {against}" if against else said, *of_a_rare_class(study)]
+    return sentence("; ".join([*parts, *_doubts(study.findings)]))
+
+
+def _doubts(findings: Sequence[Finding]) -> list[str]:
+    """Return for which rows the score may not hold, where groups or time are only suspected."""
+    known = {"group": "a new {}", "time order": "rows later in {}"}
+    found = [
+        known[f.kind].format(listing(f.columns))
+        for f in findings
+        if f.kind in known and f.severity == "warning" and not f.mended
+    ]
+    return [f"it may not hold for {' or for '.join(found)} (see the warnings)"] if found else []
 
 
 def _cause(leak: Finding) -> str:
@@ -97,7 +109,8 @@ def comparison(score: Score) -> str:
 
     The order of the two is claimed only where the interval of their difference on the same rows
     does not hold 0, or where nothing is known of it and their own intervals are apart; and where a
-    reader sees two figures.
+    reader sees two figures. Who is as good as the strongest may yet be no better than a rule that
+    does not look at the rows.
     """
     rivals = {name: e for name, e in score.rivals.items() if np.isfinite(e.value)}
     if not rivals or not np.isfinite(score.model.value):
@@ -105,13 +118,22 @@ def comparison(score: Score) -> str:
     sign = 1.0 if score.higher_is_better else -1.0
     name = max(rivals, key=lambda rival: sign * rivals[rival].value)
     gap = sign * (score.model.value - rivals[name].value)
-    same = told(score, score.model.value) == told(score, rivals[name].value)
-    if same or not _apart(score, name):
-        return f"not distinguishable from {named(name)}"
-    return f"{'better' if gap > 0 else 'worse'} than {named(name)} by {_gap(score, abs(gap))}"
+    if _apart(score, name):
+        return f"{'better' if gap > 0 else 'worse'} than {named(name)} by {_gap(score, abs(gap))}"
+    rules = [rule for rule in rivals if is_rule(rule) and rule != name and not _apart(score, rule)]
+    also = f", and no better than {named(rules[0])}" if rules else ""
+    return f"not distinguishable from {named(name)}{also}"
+
+
+def is_rule(rival: str) -> bool:
+    """Whether a rival is a rule that does not look at the rows."""
+    return rival == "the mean" or rival.startswith("always ")
 
 
 def _apart(score: Score, rival: str) -> bool:
+    """Whether a reader sees two figures, and their order is more than chance."""
+    if told(score, score.model.value) == told(score, score.rivals[rival].value):
+        return False
     lead = score.leads.get(rival)
     if lead is not None:
         return bool(lead.low > 0.0 or lead.high < 0.0)
