@@ -161,12 +161,11 @@ class Gram(LinearOperator):
         return out
 
     def error(self, rows: Any, weights: Any, columns: Any) -> float:
-        """Return how far `bounded_sums` may be off at most."""
-        return np.inf  # unknown
+        """Return how far `bounded_sums` may be off at most; inf: it is not known."""
+        return np.inf
 
     def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> np.ndarray:
-        """Return what `combine` does, of values in their precision, added up in float64."""
-        return self.combine(rows, weights, columns)
+        return self.combine(rows, weights, columns)  # added up in float64
 
     def in_double(self) -> Gram:
         """Return the same matrix in float64, for proofs (recomputed where it is not stored so)."""
