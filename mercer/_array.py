@@ -26,6 +26,8 @@ from mercer._threads import one_blas_thread
 FREE_SHARE = 0.5
 """The share of the free memory that the library allows itself when no budget is given."""
 
+COMPARED = 2**20  # values that are compared with their mirror images at once
+
 SMALL = 2**24
 """Arrays below this size are taken without asking how much memory is free."""
 
@@ -320,3 +322,14 @@ def run_tiles(
         finally:
             stop.set()
             wait(futures)
+
+
+def worst_asymmetry(K: np.ndarray) -> tuple[float, int, int]:
+    """Return how far a square matrix is from its transpose, and where; block by block."""
+    n, worst, place = len(K), -1.0, (0, 0)
+    for rows in ranges(n, max(1, COMPARED // max(n, 1))):
+        apart = np.abs(K[rows] - K[:, rows].T)
+        row, column = divmod(int(apart.argmax()), n)
+        if apart[row, column] > worst:
+            worst, place = float(apart[row, column]), (rows.start + row, column)
+    return worst, *place

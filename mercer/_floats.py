@@ -10,11 +10,20 @@ TINY = float(np.finfo(np.float64).tiny)  # smallest positive number with all its
 MODERATE = 1e-50, 1e50  # squares of entries of this size can be summed safely
 
 
-def safe_unit(largest: float) -> float:
+SINGLE_MODERATE = 1e-10, 1e10  # the same in float32
+
+
+def safe_unit(largest: float, moderate: tuple[float, float] = MODERATE) -> float:
     """Return 1, or a power of two to divide by so that squares neither overflow nor vanish."""
-    if largest == 0.0 or MODERATE[0] < largest < MODERATE[1]:
+    if largest == 0.0 or moderate[0] < largest < moderate[1]:
         return 1.0
     return float(2.0 ** min(np.frexp(largest)[1], 1023))
+
+
+def safe_norm(values: np.ndarray) -> float:
+    """Return the Euclidean norm of all entries, of any size."""
+    unit = safe_unit(float(np.abs(values).max(initial=0.0)))
+    return float(np.linalg.norm(values / unit)) * unit
 
 
 SMALLEST = 1e-140  # squares of differences of smaller values vanish, or keep few digits

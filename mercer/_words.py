@@ -167,10 +167,21 @@ def listing(names: Sequence[str], joint: str = "and", most: int = 4) -> str:
     >>> listing(["a", "b", "c"]), listing(["a", "b"], "or"), listing("abcde", most=3)
     ("'a', 'b' and 'c'", "'a' or 'b'", "'a', 'b' and 3 others")
     """
-    quoted = [repr(short(name, LONGEST_LISTED)) for name in names]
-    if len(quoted) > most:
-        quoted = [*quoted[: most - 1], f"{len(quoted) - most + 1} others"]
-    return f" {joint} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+    found = [repr(short(name, LONGEST_LISTED)) for name in names]
+    if len(found) > most:
+        found = [*found[: most - 1], f"{len(found) - most + 1} others"]
+    return joined(found, joint)
+
+
+def joined(words: Sequence[str], joint: str = "and") -> str:
+    """Return words as a sentence has them.
+
+    Examples
+    --------
+    >>> joined(["MAE", "RMSE", "R²"]), joined(["MAE"])
+    ('MAE, RMSE and R²', 'MAE')
+    """
+    return f" {joint} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:

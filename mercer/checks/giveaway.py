@@ -21,8 +21,9 @@ LEAVES = 4  # of the tree for each class: a few intervals, not every value
 def check_giveaways(view: View) -> list[Finding]:
     """Return the columns that alone predict the target nearly without a mistake."""
     found = [c for c in view.features if c.form != "date"]  # dates are looked at in their order
-    enough = len(view) >= FEWEST_ROWS and (
-        view.task == "regress" or smallest_class(view.y) >= FEWEST_OF_A_CLASS
+    first = np.unique(view.copies, return_index=True)[1]  # copies of a row are chance, too
+    enough = len(first) >= FEWEST_ROWS and (
+        view.task == "regress" or smallest_class(view.y[first]) >= FEWEST_OF_A_CLASS
     )
     if len(found) < 2 or not enough:  # a table of one column is about that column
         return []

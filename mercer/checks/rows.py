@@ -72,6 +72,12 @@ class RowKeys:
         """A number for each row: equal rows have the same."""
         return np.unique(self.whole, return_inverse=True)[1]
 
+    @property
+    def origins(self) -> np.ndarray:
+        """The first of the rows from which each was copied, or it was copied to; else itself."""
+        _, first, place = np.unique(self.whole, return_index=True, return_inverse=True)
+        return np.where(self.copies(), first[place], np.arange(len(place)))
+
     def take(self, rows: np.ndarray) -> RowKeys:
         """Return the keys of some of the rows."""
         return RowKeys(self.whole[rows], self.halves[:, rows], self.names)

@@ -74,8 +74,9 @@ def check_table(
     >>> check_table(np.tile(X, (10, 1)), np.tile(y, 10))[0].severity
     'leak'
     """
-    view = View.of(X, y, task, target, random_state)
-    found = check_copies(RowKeys.of(X) if keys is None else keys)
+    keys = RowKeys.of(X) if keys is None else keys
+    view = View.of(X, y, task, target, random_state, keys)
+    found = check_copies(keys)
     for check in CHECKS:
         found += check(view)
     return worst_first([*_without_names(found), *_sampled(view)])

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._sklearn import _num_samples, _safe_indexing
+from mercer.checks.rows import RowKeys
 from mercer.tables.columns import Column, as_codes
 from mercer.tables.frames import as_table
 from mercer.tables.kinds import as_plain, identifies_rows
@@ -27,7 +28,8 @@ Task = Literal["classify", "regress"]
 class View:
     """Columns and targets of a sample of the rows, in the order of the file.
 
-    ``y`` holds the codes of the classes, or numbers; ``shape`` is that of the whole table.
+    ``y`` holds the codes of the classes, or numbers; ``shape`` is that of the whole table. Of rows
+    that were copied from one another ``copies`` has the number of the first.
     """
 
     columns: Sequence[Column]
@@ -36,9 +38,10 @@ class View:
     target: str
     shape: tuple[int, int]
     seed: int
+    copies: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, y: Any, task: str, target: str, seed: int) -> View:
+    def of(cls, X: Any, y: Any, task: str, target: str, seed: int, keys: RowKeys) -> View:
         """Sample a table and read it."""
         y, n = np.asarray(y), _num_samples(X)
         if len(y) != n:
@@ -49,7 +52,7 @@ class View:
         found, width = _columns(X, rng)
         kind = task_of(y) if task == "auto" else _known(task)
         targets = y.astype(np.float64) if kind == "regress" else _codes(y)
-        return cls(found, targets, kind, target, (n, width), seed)
+        return cls(found, targets, kind, target, (n, width), seed, keys.take(rows).origins)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -71,13 +74,17 @@ class View:
 
     @cached_property
     def halves(self) -> np.ndarray:
-        """A random half of the rows, True or False, each class in both: two folds."""
-        order = np.random.default_rng(self.seed).permutation(len(self))
+        """A random half of the rows, True or False, each class in both: two folds.
+
+        Copies of a row are in the same: any column tells what it tells of a copy.
+        """
+        _, first, origin = np.unique(self.copies, return_index=True, return_inverse=True)
+        order = np.random.default_rng(self.seed).permutation(len(first))
         if self.task == "classify":
-            order = order[np.argsort(self.y[order], kind="stable")]
-        half = np.zeros(len(self), bool)
+            order = order[np.argsort(self.y[first][order], kind="stable")]
+        half = np.zeros(len(first), bool)
         half[order[::2]] = True
-        return half
+        return half[origin]
 
 
 def _some(n: int, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -91,8 +91,8 @@ class Gram(LinearOperator):
         return out
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        fresh = not self.holds_array  # then there is nothing to protect by a copy
-        return np.array(self.toarray(), dtype=dtype, copy=None if copy and fresh else copy)
+        protect = copy and self.holds_array  # what is fresh needs no copy
+        return np.array(self.toarray(), dtype=dtype, copy=True if protect else copy and None)
 
     def restrict(self, rows: Any, columns: Any = None) -> Gram:
         """Return the Gram matrix of some points, without copying K.
@@ -161,8 +161,8 @@ class Gram(LinearOperator):
         return out
 
     def error(self, rows: Any, weights: Any, columns: Any) -> float:
-        """Return how far `bounded_sums` may be off at most; inf if that is not known."""
-        return np.inf
+        """Return how far `bounded_sums` may be off at most."""
+        return np.inf  # unknown
 
     def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> np.ndarray:
         """Return what `combine` does, of values in their precision, added up in float64."""
@@ -180,8 +180,7 @@ class Gram(LinearOperator):
         return out
 
     def __repr__(self) -> str:
-        n, m = self.shape
-        return f"<{n} × {m} {type(self).__name__} of {self.dtype}>"
+        return f"<{self.shape[0]} × {self.shape[1]} {type(self).__name__} of {self.dtype}>"
 
 
 class TransposedGram(LinearOperator):

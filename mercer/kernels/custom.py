@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import as_table, count_rows, ranges
+from mercer._array import as_table, count_rows, worst_asymmetry
 from mercer._sklearn import StrOptions
 from mercer.kernels.base import INDEFINITE, PSD, UNKNOWN, Kernel, Unary
 from mercer.kernels.sample import Pair, Sample, inner, squared_norms
 
 ASYMMETRY = {4: 1e-4, 8: 1e-7}  # relative, by bytes of a number: what is more is not rounding
-COMPARED = 2**20  # values that are compared with their mirror images at once
 
 
 def _objects(data: Any) -> Any:
@@ -184,13 +183,7 @@ class RankOne(FromFeatureMap):
 
 def _require_symmetric(K: np.ndarray) -> None:
     """Raise if a matrix differs from its transpose by more than its rounding."""
-    n, worst, place = len(K), -1.0, (0, 0)
-    for rows in ranges(n, max(1, COMPARED // max(n, 1))):
-        apart = np.abs(K[rows] - K[:, rows].T)
-        row, column = divmod(int(apart.argmax()), n)
-        if apart[row, column] > worst:
-            worst, place = float(apart[row, column]), (rows.start + row, column)
-    i, j = place
+    worst, i, j = worst_asymmetry(K)
     size = float(max(K.max(initial=0.0), -K.min(initial=0.0)))
     if worst > ASYMMETRY[K.dtype.itemsize] * size:
         raise ValueError(

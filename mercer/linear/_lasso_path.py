@@ -238,4 +238,5 @@ def _certificate(
 
 def _rows_in_units(design: LassoDesign) -> float:
     """Return what an objective is divided by to be that of the data: n, in the unit of y²."""
-    return len(design.y) / design.scaling.y_unit**2
+    with np.errstate(over="ignore"):  # of y whose squares vanish: the objective is 0
+        return float(len(design.y) / np.float64(design.scaling.y_unit) / design.scaling.y_unit)

@@ -18,9 +18,7 @@ from mercer.linear._base import NOISE, Range, checked_unit
 from mercer.optimize import linear_program
 from mercer.result import Status
 
-DIRECT_OPERATIONS = (
-    5e7  # operations of a Hessian and its factor, up to which steps are solved directly
-)
+DIRECT_OPERATIONS = 5e7  # of a Hessian and its factor: up to these, steps are solved directly
 DEFINITE_PIVOTS = 1e-6  # ratio of pivots of a matrix that is safely definite
 SHORT_ROW = 40  # entries
 MARGIN_BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
@@ -50,6 +48,10 @@ class LogisticDesign(NamedTuple):
     ) -> LogisticDesign:
         """Return the columns for a penalty λ; ``by_columns`` keeps them apart without one, too."""
         unit = checked_unit(largest_size(X))
+        if float(lam) / unit / unit == np.inf:
+            raise ValueError(
+                f"lam over squares of X overflows (lam={lam:g}, X: {unit:g}); rescale X"
+            )
         A: Any
         A, mean = (_sparse if sp.issparse(X) else _dense)(X, unit, weight, intercept)
         d, basis, products = X.shape[1], None, None
@@ -375,7 +377,7 @@ def definite_factor(H: np.ndarray) -> np.ndarray | None:
 
 def positive_part(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues of H that are more than rounding, and their eigenvectors."""
-    values, V = eigh(H, check_finite=False)
+    values, V = eigh(H)  # of what is no number LAPACK never returns
     keep = values > len(H) * EPS * values[-1]
     return values[keep], V[:, keep]
 

@@ -139,7 +139,7 @@ class NewtonRun:
         limits: Limits,
         done: Callable[[np.ndarray], bool],
     ) -> Status:
-        idle, least, lowest = 0, np.inf, np.inf
+        idle, least, lowest, renewed = 0, np.inf, np.inf, False
         solver.limits = limits
         while True:
             gradient = self.gradient(self.state)
@@ -150,14 +150,14 @@ class NewtonRun:
             self.reach = float(np.abs(change).max(initial=0.0))
             last, stopped = self.error <= tol, limits.stopped(self.steps)
             falls = self.error < 0.5 * least or self.state.value < lowest - NO_GAIN * self.null
-            idle = 0 if falls else idle + 1
+            idle, renewed = (0, False) if falls else (idle + 1, renewed)
             least, lowest = min(least, self.error), min(lowest, self.state.value)
             if self.error == 0.0 or (stopped and not last):
                 return Status.OPTIMAL if last else stopped or Status.ROUNDING
             if idle > IDLE_STEPS and not last:
-                if not solver.renew():
+                if renewed or not solver.renew():
                     return Status.ROUNDING
-                idle = 0
+                idle, renewed = 0, True  # once: if that changes nothing, nothing will
                 continue
             moved = self._moved(direction, change, gain)
             self.steps += moved is not None

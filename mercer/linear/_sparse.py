@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from mercer._array import largest_size
-from mercer._floats import EPS, TINY
+from mercer._floats import EPS, TINY, safe_norm
 from mercer.linear._base import centered, checked_unit, to_units
 from mercer.optimize import linear_program
 from mercer.result import Certificate, Solution, Status
@@ -177,8 +177,8 @@ def prove_ridge(
     residual: np.ndarray, target: np.ndarray, rounding: float, parts: dict[str, Any], rows: str
 ) -> Certificate:
     """Prove Xᵀ(Y − Xc) − λc = 0, relative to XᵀY or to what rounding makes of it."""
-    scale = max(float(np.linalg.norm(target)), rounding / RESIDUAL, TINY)
-    value = float(np.linalg.norm(residual)) / scale
+    scale = max(safe_norm(target), rounding / RESIDUAL, TINY)
+    value = safe_norm(residual) / scale
     about = f"(XᵀX + λ) w = Xᵀy on {rows}"
     return Certificate("relative residual", value, RESIDUAL, about, {"residual": value, **parts})
 

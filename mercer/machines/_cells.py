@@ -51,7 +51,7 @@ class CellTree:
         for cut in range(len(thresholds)):
             rows = parts[cut]
             directions[cut] = _widest(X, rows)
-            places = X[rows] @ directions[cut]
+            places = _places(X[rows], directions[cut])
             thresholds[cut] = np.median(places) if len(rows) else 0.0
             left = places <= thresholds[cut]
             parts += [rows[left], rows[~left]]
@@ -68,9 +68,20 @@ class CellTree:
         while len(X) and node[0] < len(self.thresholds):
             for cut in np.unique(node):
                 own = np.flatnonzero(node == cut)
-                right = X[own] @ self.directions[cut] > self.thresholds[cut]
+                right = _places(X[own], self.directions[cut]) > self.thresholds[cut]
                 node[own] = 2 * cut + 1 + right
         return node - len(self.thresholds)
+
+
+def _places(X: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return v·x, to the last bit the same however many rows there are.
+
+    A median is the place of a row: a product by BLAS would now and then put it on the other side.
+    """
+    places = np.zeros(len(X))
+    for column, v in zip(X.T, direction, strict=True):
+        places += column * v
+    return places
 
 
 def _widest(X: np.ndarray, rows: np.ndarray) -> np.ndarray:

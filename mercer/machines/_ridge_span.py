@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._array import as_index, spread_out
+from mercer._floats import SINGLE_MODERATE, safe_unit
 from mercer._in_span import InSpan
 from mercer._state import Attribute, Floats, Instance, Maybe
 from mercer._threads import one_blas_thread
@@ -102,8 +103,11 @@ class SpanEstimator(InSpan, KernelExpansion):
     def _solve_rows_in_memory(
         self, rows: Sample, points: Sample, Y: np.ndarray, weight: np.ndarray, route: RidgeRoute
     ) -> SpanSolution:
-        shift = weight @ Y / weight.sum()
-        return self._solve_in_span(points, InMemory(rows, Y, weight), route, shift, Passes())
+        # steps are in float32
+        unit = safe_unit(float(np.abs(Y).max(initial=0.0)), SINGLE_MODERATE)
+        Y = Y / unit
+        problem, shift = InMemory(rows, Y, weight), weight @ Y / weight.sum()
+        return self._solve_in_span(points, problem, route, shift, Passes()).in_unit(unit)
 
     # ------------------------------------------------------------ rows in blocks
     def _targets_of_rows(self, rows: Rows, weight: np.ndarray | None) -> tuple[Encode, int, bool]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._array import n_threads
+from mercer._clock import OutOfTimeError
 from mercer._estimator import check_weights
 from mercer.result import Status
 from mercer.select.job import Fold
@@ -36,7 +37,11 @@ def ridge_paths(group: Group) -> Iterator[Outcome]:
     machines, apart = usable_machines(group, _has_positive_lam)
     for path in paths_along(machines, ("lam",)):
         folds = list(zip(group.folds, group.fit_params, strict=True))
-        part = partial_factor(group.K, min(float(m.machine.lam) for m in path))
+        try:
+            with group.limits.for_solving():
+                part = partial_factor(group.K, min(float(m.machine.lam) for m in path))
+        except OutOfTimeError:
+            return
         if len(group.K) <= FOLD_EACH and len(folds) > 1:
             threads = min(n_threads(), len(folds))
             parts = [folds[k::threads] for k in range(threads)]
@@ -73,7 +78,11 @@ def _ridge_fold(
     start = time.perf_counter()
     first = unfitted(path[0].machine)
     try:
-        solved, flat = _solved(group, first, [m.machine.lam for m in path], part, fold, fit_params)
+        lams = [m.machine.lam for m in path]
+        with group.limits.for_solving():
+            solved, flat = _solved(group, first, lams, part, fold, fit_params)
+    except OutOfTimeError:  # not evaluated, which is no failure
+        return
     except Exception as error:  # one class, weights below 0, …
         yield from failed_path(path, fold, error)
         return

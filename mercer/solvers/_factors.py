@@ -7,6 +7,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import get_lapack_funcs
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
+from mercer._clock import deadline, look
 from mercer._compiled import compiled, compiled_part
 from mercer._limits import UNLIMITED
 from mercer.solvers import _lapack
@@ -139,6 +140,7 @@ class BandForm:
         n = len(A)
         band = np.zeros((w + 1, n), A.dtype, order="F")
         for j in range(0, n, w):
+            look(deadline())
             panel = A[j + w :, j : j + w]  # (m, w)
             if len(panel) > 1:
                 self._T.append(_lapack.householder(panel))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mercer._array import allocate, n_threads, ranges, run_tiles
+from mercer._clock import deadline, look
 from mercer._compiled import compiled
 from mercer._floats import EPS, TINY
 from mercer.certify import relative_residual
@@ -135,6 +136,7 @@ def refine(
     for step in range(steps):
         if not len(todo):
             break
+        look(deadline())
         right = R[todo] if step else R[:1]  # the first right-hand side is that of all λ
         p = system.project(_normalised_solve(factor, right, todo))
         p -= _ratio(_dots(p, Q[todo]), slope[todo]) * P[todo]

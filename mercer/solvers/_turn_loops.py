@@ -14,6 +14,7 @@ STEP_COST = 8.0  # operations for each point that a pairwise step takes
 ALL_UNCLEAR = 512  # so few points are not worth telling apart
 IDLE_TURNS = 6  # turns without progress, each twice as long as the one before
 NEGLIGIBLE = 1e-15  # relative; who gains less only moves rounding errors
+LONGEST_BURST = 3e9  # operations of pairwise steps, a second or so, before the clock is looked at
 
 
 @compiled()
@@ -48,7 +49,8 @@ def take_turns(
             planned = max(planned, newton.factor_cost(len(newton.free_points(beta, lo, hi))))
         if spent < planned:
             active = _unclear(e, up, down, beta, lo, hi, high, low)
-            burst = min(int((planned - spent) / (STEP_COST * len(active))) + 1, max_steps - steps)
+            worth = min(planned - spent, max(max_operations - operations, LONGEST_BURST))
+            burst = min(int(worth / (STEP_COST * len(active))) + 1, max_steps - steps)
             goal = 0.8 * tol if len(active) == n else max(0.8 * tol, 0.1 * violation)
             taken = _pairwise(
                 K, rows, diagonal, lo, hi, eps, goal, beta, e, up, down, active, burst, room

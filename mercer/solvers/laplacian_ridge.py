@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._floats import TINY
+from mercer._floats import TINY, safe_unit
 from mercer._limits import Limits
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.laplacian import Manifold
 
+AROUND_ONE = 0.1, 10.0  # targets: what is lost in float32 or below a jitter is relative to 1
 REFINEMENTS = 4  # steps of a squared loss, each from the recomputed gradient
 GOAL = 0.01  # of the tolerance of a proof: how far the equation is solved before
 
@@ -45,7 +47,13 @@ def solve_manifold_ridge(
     Solution
         ``value`` is α, shape (n, t), ``intercept`` has shape (t,).
     """
-    limits, pull = limits or Limits(), (weight / lam)[:, None]
+    unit = safe_unit(float(np.abs(Y).max(initial=0.0)), AROUND_ONE)
+    limits = limits or Limits()
+    if unit != 1.0:
+        how: dict[str, Any] = {"fit_intercept": fit_intercept, "tolerance": tolerance}
+        found = solve_manifold_ridge(manifold, Y / unit, weight, lam, limits=limits, **how)
+        return _in_unit(found, unit)
+    pull = (weight / lam)[:, None]
     problem = _RidgeProblem(manifold, Y, weight, pull, fit_intercept)
     alpha = np.zeros_like(Y)
     rest, sums = pull * (Y - problem.shift), weight @ (Y - problem.shift)
@@ -63,6 +71,17 @@ def solve_manifold_ridge(
     status = Status.OPTIMAL if proof.ok else limits.stopped() or Status.ILL_CONDITIONED
     stats = {"products": manifold.system.products}
     return Solution(alpha, status, proof, intercept=b, stats=stats)
+
+
+def _in_unit(found: Solution, unit: float) -> Solution:
+    """Return the solution for targets times a unit: f is linear in them, the rest quadratic."""
+    parts = dict(found.certificate.parts)
+    parts["gradient_norm"] *= unit
+    for name in ("primal", "gap", "squared_norm", "graph"):
+        parts[name] = parts[name] * unit * unit
+    proof = replace(found.certificate, parts=parts)
+    value, intercept = found.value * unit, found.intercept * unit
+    return replace(found, value=value, intercept=intercept, certificate=proof)
 
 
 class _RidgeProblem(NamedTuple):

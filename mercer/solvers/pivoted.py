@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from mercer._clock import deadline, look
 from mercer._floats import EPS
 from mercer._threads import one_blas_thread
 from mercer.gram import Gram
@@ -70,6 +71,7 @@ def randomly_pivoted_cholesky(
     rest = np.maximum(K.diagonal().astype(np.float64), 0.0)
     enough = n * EPS * float(rest.sum())
     while r < rank and rest.sum() > enough:
+        look(deadline())
         draw = random.choice(n, PROPOSED, p=rest / rest.sum())
         H = K.restrict(draw, draw).toarray() - F[draw, :r] @ F[draw, :r].T
         kept, C = _accepted(H, rank - r, random)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
-from mercer._floats import TINY
+from mercer._floats import TINY, safe_norm
 from mercer.rows.checkpoint import Passes
 from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
@@ -92,13 +92,13 @@ class _Part:
         """Return c and the slope there, within the tolerance if rounding lets it."""
         slope, weights = self.run.slope_on(self.blocks, c, self.lam)
         for _ in range(ROUNDS):
-            left = float(np.linalg.norm(slope.gradient)) / max(slope.size, TINY)
+            left = safe_norm(slope.gradient) / max(slope.size, TINY)
             if left <= tolerance:
                 break
             cut = max(CUT, 0.5 * tolerance / left)
             found = self._rounded(c, slope, _Weights(*weights), cut)
             better, weights = self.run.slope_on(self.blocks, found, self.lam)
-            if not np.linalg.norm(better.gradient) < np.linalg.norm(slope.gradient):
+            if not safe_norm(better.gradient) < safe_norm(slope.gradient):
                 break
             c, slope = found, better
         return c, slope

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from mercer._floats import TINY
+from mercer._floats import TINY, safe_norm
 from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
 from mercer.solvers.restriction import SpanRun, restriction
@@ -23,6 +23,19 @@ class SpanSolution(Solution):
 
     lam: float
     errors: FoldErrors | None
+
+    def in_unit(self, unit: float) -> SpanSolution:
+        """Return the solution for targets times a unit: f is linear in them, errors quadratic."""
+        parts = dict(self.certificate.parts)
+        parts["objective"] = parts["objective"] * unit * unit
+        errors = self.errors
+        return replace(
+            self,
+            value=self.value * unit,
+            intercept=self.intercept * unit,
+            certificate=replace(self.certificate, parts=parts),
+            errors=None if errors is None else errors._replace(cv=errors.cv * unit * unit),
+        )
 
 
 class Slope(NamedTuple):
@@ -99,7 +112,7 @@ class RidgeRun(SpanRun):
         squares = float(np.sum(squares - moved**2 * total)) if self.fit_intercept else squares.sum()
         features = self.span.features
         gradient = features(rest - np.outer(column, moved)) - lam * c
-        size = float(np.linalg.norm(features(start)))
+        size = safe_norm(features(start))
         return Slope(gradient, self.shift + moved, size, squares), (column, float(total))
 
     def _slopes(self, block: PieceBlock, beta: np.ndarray) -> tuple[Any, ...]:
@@ -179,7 +192,7 @@ class RidgeRun(SpanRun):
         self, c: np.ndarray, slope: Slope, lam: float, tolerance: float, extra: dict[str, Any]
     ) -> Certificate:
         """Prove that the gradient of the whole problem vanishes, but for a part of its size."""
-        value = float(np.linalg.norm(slope.gradient)) / max(slope.size, TINY)
+        value = safe_norm(slope.gradient) / max(slope.size, TINY)
         objective = slope.squares + lam * float((c**2).sum())
         above = float((slope.gradient**2).sum()) / lam if lam > 0 else np.inf
         parts = {

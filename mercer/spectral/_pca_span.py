@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer._floats import TINY
+from mercer._floats import TINY, safe_norm
 from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
 from mercer.solvers.ridge_run import RidgeRun
@@ -46,7 +46,7 @@ def span_pca(
     spread = float(moments.total[span.rank, span.rank]) * centre
     missed = max(trace - moments.explained, 0.0)
     image = run.product(V)
-    residual = float(np.abs(np.linalg.norm(image - V * values, axis=0)).max())
+    residual = max(safe_norm(rest) for rest in (image - V * values).T)
     error = residual / max(float(values[0]), TINY)
     parts = {
         "eigenvalue_error": error,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._array import largest_size, n_threads, ranges, run_tiles
+from mercer._array import largest_size, n_threads, ranges, run_tiles, worst_asymmetry
 from mercer._estimator import TableTransformer
 from mercer._floats import TINY
 from mercer._state import Attribute, Either, Floats, Maybe
@@ -31,18 +31,19 @@ def check_distances(D: Any, name: str = "X") -> None:
     scale = max(largest_size(D), TINY)
     if np.abs(np.diagonal(D)).max() > SYMMETRY_TOLERANCE * scale:
         raise ValueError(f"{name} must hold distances: its diagonal must be 0")
-    if max(_skew(D, rows) for rows in _blocks(n)) > 100 * SYMMETRY_TOLERANCE * scale:
-        raise ValueError(f"{name} must be a symmetric matrix of distances; see check_distance")
+    worst, i, j = worst_asymmetry(D)
+    if worst > 100 * SYMMETRY_TOLERANCE * scale:
+        raise ValueError(
+            f"{name} must be a symmetric matrix of distances; got {name}[{i}, {j}] = {D[i, j]:.6g} "
+            f"and {name}[{j}, {i}] = {D[j, i]:.6g}, which differ most: correct the distance, or "
+            f"fit to ({name} + {name}.T) / 2 if the difference means nothing (see check_distance)"
+        )
 
 
 def check_not_negative(D: Any, name: str = "X") -> None:
     """Raise if there is a negative distance."""
     if D.min() < 0:
         raise ValueError(f"{name} must hold distances, numbers ≥ 0; the least is {D.min():.4g}")
-
-
-def _skew(D: np.ndarray, rows: slice) -> float:
-    return float(np.abs(D[rows] - D[:, rows].T).max())
 
 
 def _blocks(n: int) -> list[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
 from mercer._array import largest_size
-from mercer._floats import TINY
+from mercer._floats import TINY, safe_norm
 from mercer._limits import Limits
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, SizeOf
@@ -247,7 +247,7 @@ def _bounds(X: np.ndarray, L: np.ndarray, Y: np.ndarray, lam: float, nuclear: fl
 
 
 def _left(X: np.ndarray, L: np.ndarray, S: np.ndarray) -> float:
-    return float(np.linalg.norm(X - L - S)) / max(float(np.linalg.norm(X)), TINY)
+    return safe_norm(X - L - S) / max(safe_norm(X), TINY)
 
 
 def _largest_value(Y: np.ndarray) -> float:

@@ -59,7 +59,17 @@ def audits(*names: str) -> Callable[[Auditor], Auditor]:
 
 def false_claims(case: Case) -> list[str]:
     """Return the claims of a fitted model that are not true."""
-    return [str(c) for c in AUDITORS[type(case.model).__name__](case) if not c.holds]
+    return [str(c) for c in auditor_of(case.model)(case) if not c.holds]
+
+
+def auditor_of(model: Any) -> Auditor:
+    """Return the auditor of an estimator, of the route that a fitted one has taken."""
+    name = type(model).__name__
+    if getattr(model, "cell_thresholds_", None) is not None:
+        name += " by cells"
+    elif "landmarks" in model.certificate_.parts:
+        name += " of landmarks"
+    return AUDITORS.get(name) or AUDITORS[type(model).__name__]
 
 
 def rounding(*sizes: Any) -> Any:

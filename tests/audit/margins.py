@@ -70,7 +70,7 @@ def _worst_pair(p: Problem, r: np.ndarray) -> Any:
 
 
 # ---------------------------------------------------------------- machines
-def _support_columns(model: Any, rows: np.ndarray, n: int) -> np.ndarray:
+def support_columns(model: Any, rows: np.ndarray, n: int) -> np.ndarray:
     """Return coefficients of the support vectors spread over all rows."""
     whole = np.zeros((len(rows), n), dtype=np.longdouble)
     whole[:, model.support_] = rows
@@ -89,7 +89,7 @@ def class_factors(model: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return exact([given.get(label, 1.0) for label in y.tolist()])
 
 
-def _pair_coefficients(model: Any) -> Iterator[tuple[Any, Any, np.ndarray]]:
+def pair_coefficients(model: Any) -> Iterator[tuple[Any, Any, np.ndarray]]:
     """Yield the two classes of each problem (None: all others) and its row of coefficients."""
     classes, rows = model.classes_, exact(model.dual_coef_)
     if len(classes) == 2:
@@ -111,10 +111,10 @@ def audit_classifier(case: Case) -> Iterator[Claim]:
     share = weight * class_factors(model, y, case.weight)
     C = exact(model.C if model.lam is None else 1 / (2 * exact(model.lam) * weight.sum()))
     bound = np.where(share > 0, C, 0.0) if np.isinf(C) else C * share
-    for (plus, minus, row), b in zip(_pair_coefficients(model), model.intercept_, strict=True):
+    for (plus, minus, row), b in zip(pair_coefficients(model), model.intercept_, strict=True):
         inside = (y == plus) | ((y == minus) if minus is not None else True)
         z = np.where(y == plus, 1.0, -1.0)[inside]
-        beta = _support_columns(model, row[None], len(y))[0]
+        beta = support_columns(model, row[None], len(y))[0]
         # what it says of other classes' rows must be nothing
         yield Claim(f"rows of others, {plus}", largest(beta[~inside]), 0.0)
         zero, high = np.zeros(inside.sum()), bound[inside]
@@ -129,7 +129,7 @@ def audit_classifier(case: Case) -> Iterator[Claim]:
 @audits("SVR")
 def audit_regressor(case: Case) -> Iterator[Claim]:
     model, C = case.model, exact(case.model.C) * exact(case.weight)
-    beta = _support_columns(model, exact(model.dual_coef_), len(C))[0]
+    beta = support_columns(model, exact(model.dual_coef_), len(C))[0]
     K, z = kernel_matrix(model.kernel_, case.X, case.X), exact(case.y)
     b, eps = exact(model.intercept_[0]), exact(model.epsilon)
     yield from claims_of_margin(Problem("regression", K, beta, b, z, -C, C, eps), case.tolerance)
@@ -141,11 +141,11 @@ def audit_shares_of_classes(case: Case) -> Iterator[Claim]:
     model, y, weight = case.model, np.asarray(case.y), exact(case.weight)
     K, inverse = kernel_matrix(model.kernel_, case.X, case.X), np.atleast_1d(model.C_)
     offsets = zip(model.intercept_, inverse, strict=True)
-    for (plus, minus, row), (b, C) in zip(_pair_coefficients(model), offsets, strict=True):
+    for (plus, minus, row), (b, C) in zip(pair_coefficients(model), offsets, strict=True):
         inside = (y == plus) | ((y == minus) if minus is not None else True)
         rho, w = 1 / exact(C), weight[inside]
         z = np.where(y == plus, 1.0, -1.0)[inside]
-        beta = rho * _support_columns(model, row[None], len(y))[0]
+        beta = rho * support_columns(model, row[None], len(y))[0]
         yield Claim(f"rows of others, {plus}", largest(beta[~inside]), 0.0)
         beta, size = beta[inside], exact(model.nu) * w.sum()
         f = K[np.ix_(inside, inside)] @ beta
@@ -165,7 +165,7 @@ def audit_shares_of_classes(case: Case) -> Iterator[Claim]:
 @audits("NuSVR")
 def audit_shares_of_targets(case: Case) -> Iterator[Claim]:
     model, C = case.model, exact(case.model.C) * exact(case.weight)
-    beta = _support_columns(model, exact(model.dual_coef_), len(C))[0]
+    beta = support_columns(model, exact(model.dual_coef_), len(C))[0]
     K, y = kernel_matrix(model.kernel_, case.X, case.X), exact(case.y)
     b, eps, size = exact(model.intercept_[0]), exact(model.epsilon_), exact(model.nu) * C.sum()
     f = K @ beta
@@ -183,7 +183,7 @@ def audit_shares_of_targets(case: Case) -> Iterator[Claim]:
 @audits("OneClassSVM")
 def audit_novelty(case: Case) -> Iterator[Claim]:
     model, weight = case.model, exact(case.weight)
-    beta = _support_columns(model, exact(model.dual_coef_), len(weight))[0]
+    beta = support_columns(model, exact(model.dual_coef_), len(weight))[0]
     K, zero = kernel_matrix(model.kernel_, case.X, case.X), np.zeros(len(weight))
     total = exact(model.nu) * weight.sum()
     b = exact(model.intercept_[0]) - exact(1e-9)  # moved by 1e-9 (1 + |b|): boundary points are in

@@ -21,11 +21,14 @@ from mercer import (
     SVC,
     SVR,
     Autoencoder,
+    ElasticNet,
     KernelICA,
     KernelKMeans,
     KernelLogistic,
     KernelPCA,
     KernelRidge,
+    LaplacianRidge,
+    Lasso,
     LogisticRegression,
     MetricRidge,
     MetricRidgeClassifier,
@@ -41,13 +44,13 @@ from mercer import (
     Whitening,
 )
 from mercer._limits import Limits
-from tests.audit import descents, graphs, linear, margins, others, risks, spectral
+from tests.audit import descents, graphs, linear, margins, others, risks, spans, spectral
 from tests.audit.claim import AUDITORS, Case, false_claims
 from tests.audit.fits import audit
 from tests.audit.odd import ODD, plain
 from tests.audit.variants import AUDITED
 
-CHECKERS = [descents, graphs, linear, margins, others, risks, spectral]
+CHECKERS = [descents, graphs, linear, margins, others, risks, spans, spectral]
 UNSOUND = "ignore::sklearn.exceptions.ConvergenceWarning"
 
 
@@ -88,6 +91,10 @@ def test_what_is_called_proved_is_true(estimator, kind, seed):
         (KernelRidge(), "dual_coef_"),
         (KernelLogistic(), "dual_coef_"),
         (KernelPCA(), "eigenvalues_"),
+        (KernelPCA(2, landmarks=6, random_state=0), "eigenvectors_"),
+        (KernelRidge(landmarks=6, random_state=0), "dual_coef_"),
+        (KernelLogistic(landmarks=6, random_state=0), "dual_coef_"),
+        (SVC(route="cells", cell_size=9), "cell_intercepts_"),
         (LogisticRegression(lam=0.1, l1_ratio=1.0), "coef_"),
         (LogisticRegression(l1_ratio=0.5), "intercept_"),
         (LLE(method="modified"), "embedding_"),
@@ -240,3 +247,37 @@ def test_a_huge_penalty_leaves_what_it_should():
 def test_rows_that_are_far_off_are_centred_twice(offset):
     X = offset + plain(np.random.default_rng(0)).X
     assert np.abs(MDS().fit(X).embedding_.sum(axis=0)).max() < 1e-11
+
+
+# ---------------------------------------------------------------- targets whose squares vanish
+@pytest.mark.parametrize("size", [1e-200, 1e-150, 1e-40, 1e-9, 1e9, 1e40, 1e150])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KernelRidge(landmarks=8, route="cg", random_state=0),
+        KernelRidge(landmarks=8, random_state=0),
+        LaplacianRidge(),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings(UNSOUND)
+def test_what_is_proved_of_targets_of_any_size_is_their_function(estimator, size):
+    """f is linear in y; norms of gradients must not vanish where squares do."""
+    table = plain(np.random.default_rng(0))
+    f = clone(estimator).fit(table.X, table.y).predict(table.X)
+    model = clone(estimator).fit(table.X, size * table.y)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.predict(table.X) / size, f, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [Lasso(0.01), ElasticNet(0.01)], ids=repr)
+def test_the_lasso_takes_targets_whose_squares_vanish(estimator):
+    table = plain(np.random.default_rng(0))
+    model = clone(estimator).fit(table.X, 1e-163 * table.y)
+    assert not model.coef_.any()
+
+
+def test_columns_too_small_for_a_penalty_are_refused():
+    table = plain(np.random.default_rng(0))
+    with pytest.raises(ValueError, match="rescale X"):
+        LogisticRegression().fit(1e-162 * table.X, table.labels)

@@ -64,6 +64,15 @@ VARIANTS = [
     LLE(method="hessian", n_neighbors=8),
     KernelPCA(kernel="linear"),
     KernelPCA(3, kernel=Polynomial(degree=2)),
+    KernelPCA(2, landmarks=6, random_state=0),
+    KernelRidge(landmarks=6, random_state=0),
+    KernelRidge(RBF(gamma=2.0), lam=1e-4, landmarks=12, route="cg", random_state=0),
+    KernelRidge("linear", lam=[1e-3, 1.0], landmarks=5, fit_intercept=False, random_state=0),
+    KernelRidgeClassifier(landmarks=6, class_weight="balanced", random_state=0),
+    KernelLogistic(landmarks=6, random_state=0),
+    KernelLogistic(Laplacian(), lam=1e-3, landmarks=6, random_state=0),
+    SVC(route="cells", cell_size=9),
+    SVC(route="cells", cell_size=9, C=100.0, class_weight="balanced"),
 ]
 
 AUDITED = [*ESTIMATORS, *VARIANTS]

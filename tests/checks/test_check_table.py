@@ -142,6 +142,21 @@ def test_a_column_of_which_the_number_is_a_curve():
     assert only(X, np.sin(angle), "gives the target away").columns == ("angle",)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [20, 60])
+def test_copies_of_rows_are_no_column_that_knows_the_target(n, seed):
+    """A value that is there twice tells its target: of the same row."""
+    rng = np.random.default_rng(seed)
+    X = pl.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.normal(size=n)})
+    X = X.with_columns(word=pl.Series([f"w{i % 30}" for i in rng.permutation(n)]))
+    for y in (rng.normal(size=n), rng.integers(2, size=n)):
+        assert found(pl.concat([X] * 10), np.tile(y, 10), "gives the target away") == []
+        assert len(found(pl.concat([X] * 10), np.tile(y, 10), "repeated rows")) == 1
+    known = X.with_columns(later=pl.Series(y * 2.5))
+    given_away = found(pl.concat([known] * 10), np.tile(y, 10), "gives the target away")
+    assert [f.columns for f in given_away] == ([("later",)] if n >= 30 else [])
+
+
 def test_a_table_of_one_column_is_about_that_column():
     x = np.linspace(0, 6, 200)[:, None]
     assert mercer.check_table(x[np.random.default_rng(0).permutation(200)], x[:, 0] > 3) == []

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mercer import SVC, KernelSearchCV, load, rows, save
 from mercer.kernels import RBF, Linear
-from mercer.machines import svm
 from mercer.machines._cells import CellTree
 
 
@@ -37,6 +36,16 @@ def test_cells_are_small_and_every_row_lies_in_one(n, size, seed):
     assert counts.sum() == n
     assert counts.max() <= size
     assert tree.n_cells < 2 * n / size + 2
+
+
+@pytest.mark.parametrize("columns", [3, 16, 33])
+def test_the_cell_of_a_row_does_not_depend_on_the_rows_beside_it(columns):
+    """Medians of odd numbers of rows are the places of rows, which rounding must not move."""
+    X = np.random.default_rng(columns).normal(size=(1001, columns))
+    tree = CellTree.grown(X, 60)
+    alone = [int(tree.cells_of(X[[i]])[0]) for i in range(len(X))]
+    assert tree.cells_of(X).tolist() == alone
+    assert tree.cells_of(np.asfortranarray(X[::3])).tolist() == alone[::3]
 
 
 def test_equal_rows_lie_in_one_cell():
@@ -150,15 +159,6 @@ def test_rows_in_blocks_are_cut_into_cells():
     np.testing.assert_array_equal(model.predict(turned), by_array.predict(X))
     few = SVC().fit(rows.open(table[:250], "y"))
     assert few.cell_thresholds_ is None
-
-
-def test_many_rows_are_cut_unless_they_are_an_array_or_the_exact_route_is_asked_for():
-    X, y = problem()
-    many, few = rows.open(X, y), rows.open(X[:300], y[:300])
-    assert svm.goes_in_cells("auto", many, exact_rows=300)
-    assert not svm.goes_in_cells("auto", few, exact_rows=300)
-    assert not svm.goes_in_cells("auto", X, exact_rows=300)
-    assert not svm.goes_in_cells("exact", many, exact_rows=300)
 
 
 def test_a_search_fits_what_is_meant():

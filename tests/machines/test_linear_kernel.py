@@ -15,6 +15,8 @@ from mercer import (
     KernelMachine,
     KernelRidge,
     KernelRidgeClassifier,
+    LaplacianRidge,
+    LaplacianRidgeClassifier,
     OneClassSVM,
     Perceptron,
     Ridge,
@@ -31,12 +33,14 @@ REGRESSORS = [
     KernelRidge("linear", fit_intercept=False),
     KernelRidge("linear", landmarks=10, random_state=0),
     KernelMachine("huber", kernel="linear"),
+    LaplacianRidge("linear"),
 ]
 CLASSIFIERS = [
     SVC("linear", multiclass="ovr"),
     KernelRidgeClassifier("linear"),
     KernelLogistic("linear"),
     KernelMachine("logistic", kernel="linear"),
+    LaplacianRidgeClassifier("linear", unlabelled=None),
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.svm import SVC as ReferenceSVC
 from sklearn.svm import SVR as ReferenceSVR
 
-from mercer import SVC, SVR, OneClassSVM, load, rows, save
+from mercer import SVC, SVR, KernelSearchCV, OneClassSVM, load, rows, save
 from mercer.io import write_libsvm
 from mercer.kernels import RBF
 from mercer.machines._margin_span import choose_margin_route
@@ -169,6 +169,12 @@ def test_two_classes_are_written_for_libsvm_and_more_are_not(tmp_path):
         write_libsvm(SVC(**SPAN).fit(X, THREE), tmp_path / "m")
 
 
+def test_a_search_fits_what_is_meant():
+    search = KernelSearchCV(SVC(**SPAN), {"C": [0.1, 10.0]}).fit(X, SIDE)
+    assert search.route_ == "ordinary cross-validation: landmarks stand for the rows"
+    assert search.best_estimator_.route_ == "landmarks"
+
+
 def test_what_landmarks_cannot_do_is_said():
     with pytest.raises(ValueError, match="route='landmarks' needs probability=False"):
         SVC(probability=True, **SPAN).fit(X, SIDE)
@@ -195,6 +201,8 @@ def test_the_ladder_of_routes():
     assert choose("auto", None, X, 1) == "exact"
     assert choose("auto", 5, X, 1) == "landmarks"
     assert choose("auto", None, some, 10**9) == "exact"
+    assert choose("auto", None, X, 10**9, has_cells=True, exact_rows=300) == "exact"
+    assert choose("exact", None, some, 10**9, has_cells=True, exact_rows=300) == "exact"
     assert choose("auto", None, some, 10**9, exact_rows=300) == "landmarks"
     assert choose("auto", None, some, 10**9, has_cells=True, exact_rows=300) == "cells"
     assert choose("auto", None, some, 100, has_cells=True) == "landmarks"

@@ -83,6 +83,14 @@ def score(name: str, gap: float) -> Score:
     return Score(name, name, model, {"linear model": rival}, leads={"linear model": lead})
 
 
+def test_scores_of_which_the_same_is_said_stand_together():
+    scores = [score("R²", -0.02), score("MAE", 0.0), score("RMSE", 0.0), score("AUC", 0.05)]
+    assert standing(scores).endswith(
+        "by MAE and RMSE not distinguishable from the linear model; by AUC better than the linear "
+        "model by 0.05"
+    )
+
+
 @pytest.mark.parametrize(
     ("gaps", "told"),
     [

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.manifold import ClassicalMDS
 
-from mercer import MDS, check_distance, schoenberg
+from mercer import MDS, Isomap, check_distance, schoenberg
 from tests.cases import table
 from tests.compare import refuses
 from tests.test_schoenberg import STAR, TRANSFORMS, distances
@@ -168,3 +168,13 @@ def test_what_are_no_distances_is_refused():
     refuses(lambda: MDS(transform="cube").fit(X), ValueError, "'cube'")
     refuses(lambda: MDS().fit(X[:1]), ValueError, "minimum of 2")
     refuses(lambda: MDS(metric="nearby").fit(X), ValueError, "metric")
+
+
+@pytest.mark.parametrize("model", [MDS(metric="precomputed"), Isomap(metric="precomputed")])
+def test_distances_that_are_not_symmetric_are_named(model):
+    X = table(12, 2)
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    D[3, 7] += 0.5
+    refuses(
+        lambda: model.fit(D), ValueError, r"X\[3, 7\] = .* X\[7, 3\] = .*fit to \(X \+ X.T\) / 2"
+    )

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer._words import NBSP, capital, count, fixed, listing, number, percent, sentence, short
+from mercer._words import (
+    NBSP,
+    capital,
+    count,
+    fixed,
+    joined,
+    listing,
+    number,
+    percent,
+    sentence,
+    short,
+)
 from mercer.checks import Finding, open_leaks
 from mercer.report.charts.intervals import axis_around, axis_over, axis_strip, bar_strip, strip
 from mercer.report.charts.scale import LinearScale
@@ -73,8 +84,12 @@ def standing(scores: Sequence[Score]) -> str:
     if not compared:
         return ""
     first = next(iter(compared.values()))
-    others = [f"by {name} {w}" for name, w in compared.items() if _mood(w) != _mood(first)]
-    return f"{first}, but not by every score: {', '.join(others)}" if others else first
+    others: dict[str, list[str]] = {}
+    for name, words in compared.items():
+        if _mood(words) != _mood(first):
+            others.setdefault(words, []).append(name)
+    told = "; ".join(f"by {joined(names)} {words}" for words, names in others.items())
+    return f"{first}, but not by every score: {told}" if told else first
 
 
 def _mood(words: str) -> str:
