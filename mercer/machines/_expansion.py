@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import KernelEstimator
 from mercer.gram import gram
@@ -48,6 +49,13 @@ class SumOverRows(KernelExpansion):
     n_fit_: int
     dual_coef_: np.ndarray
     intercept_: Any
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each function."""
+        check_is_fitted(self)
+        w = self._linear_weights(np.atleast_2d(self.dual_coef_.T), self.X_fit_)
+        return w[0] if self.dual_coef_.ndim == 1 and not hasattr(self, "classes_") else w
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) + b for new rows."""

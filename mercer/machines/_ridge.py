@@ -179,13 +179,6 @@ class RidgeEstimator(SumOverRows, SpanEstimator):
         return solve_ridge_loo(K, Y, weight, lams, **options)
 
     @property
-    def coef_(self) -> np.ndarray:
-        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each target."""
-        check_is_fitted(self)
-        w = self._linear_weights(np.atleast_2d(self.dual_coef_.T), self.X_fit_)
-        return w[0] if self.dual_coef_.ndim == 1 and not hasattr(self, "classes_") else w
-
-    @property
     def loo_error_(self) -> np.ndarray:
         """Mean squared leave-one-out error of each λ that was tried."""
         return self._all_errors().loo

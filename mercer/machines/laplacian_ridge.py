@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits, of_some_rows
@@ -83,13 +82,6 @@ class GraphRidge(WithGraph, SumOverRows):
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
         self._accept(solution if whole else of_some_rows(solution))
         return self
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each function."""
-        check_is_fitted(self)
-        w = self._linear_weights(np.atleast_2d(self.dual_coef_.T), self.X_fit_)
-        return w[0] if self.dual_coef_.ndim == 1 and not hasattr(self, "classes_") else w
 
 
 class LaplacianRidge(MultiOutputMixin, RegressorMixin, GraphRidge):
