@@ -15,9 +15,7 @@ from mercer.linear._base import NOISE, Range, checked_unit
 from mercer.optimize import linear_program
 from mercer.result import Status
 
-DIRECT_OPERATIONS = (
-    5e7  # operations of a Hessian and its factor, up to which steps are solved directly
-)
+DIRECT_OPERATIONS = 5e7  # of a Hessian and its factor: up to these, steps are solved directly
 SHORT_ROW = 40  # entries
 MARGIN_BEHIND = 1e-7  # margin, relative to the largest, that a linear program may leave below 0
 MARGIN_AHEAD = 1e-7  # margin, relative to what is possible, that is more than rounding
