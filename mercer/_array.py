@@ -159,6 +159,18 @@ def as_vector(values: Any, n: int, name: str) -> np.ndarray:
     return vector.astype(np.float64)
 
 
+def spread_out(count: int, most: int) -> np.ndarray:
+    """Return up to ``most`` of the numbers 0 … count − 1, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+
+
+def boxed(values: Sequence[Any]) -> np.ndarray:
+    """Return values, which may be arrays of any lengths, as the objects of one array."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
 def as_objects(X: Any, name: str) -> Any:
     """Return X as an indexable sequence of objects (arrays, CSR and lists stay what they are)."""
     if isinstance(X, (str, bytes, dict)) or (not hasattr(X, "__len__") and not sp.issparse(X)):

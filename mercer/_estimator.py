@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.special import log_expit
 from sklearn.base import (
+    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     is_classifier,
@@ -29,6 +31,7 @@ from sklearn.utils.validation import (
 
 from mercer._array import as_objects
 from mercer._display import folded_proof
+from mercer._labels import labels_of
 from mercer._machine import require_room_for_blas
 from mercer._named_parts import NamedParts
 from mercer._numbers import TEXT_FOR_KERNELS, TEXT_FOR_TABLES, refuse_masked, refuse_no_numbers
@@ -47,6 +50,7 @@ from mercer._state import (
 from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
+from mercer.losses.risk import log_probabilities
 from mercer.result import Certificate, Solution, Status
 from mercer.rows import Rows, as_rows
 from mercer.rows.answers import ANSWERING, by_blocks
@@ -251,6 +255,31 @@ class KeptRows(FittedRows):
     def check(self, value: Any, lengths: Lengths) -> None:
         """Raise if they are not as many as they should be."""
         (FittedRows(0) if GIVEN in lengths else FittedRows(self.length)).check(value, lengths)
+
+
+class LogisticAnswers(ClassifierMixin, ProvedEstimator):
+    """Labels and probabilities from log-odds: of two classes one, else one a class."""
+
+    classes_: np.ndarray
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log-odds: (m,), positive for ``classes_[1]``, or a column for each class."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        return labels_of(self.decision_function(X), self.classes_)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities, shape (m, n_classes)."""
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return np.column_stack([log_expit(-values), log_expit(values)])
+        return log_probabilities(values)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes, shape (m, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
 
 
 def is_precomputed(kernel: Kernel) -> bool:

@@ -131,3 +131,25 @@ def class_factors(
     totals = np.bincount(codes, weight, len(classes))
     # a class without weight gets no factor: that it has none is for others to refuse
     return totals.sum() / (len(totals) * np.where(totals > 0, totals, totals.sum()))
+
+
+def smallest_class(y: np.ndarray) -> int:
+    """Return how many rows the rarest class has."""
+    return int(np.unique(y, return_counts=True)[1].min())
+
+
+# ---------------------------------------------------------------- from values to labels
+def one_or_all(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return decision values as users see them: of two classes (m,), else a column a class."""
+    return values[:, 0] if len(classes) == 2 else values
+
+
+def difference_of_two(values: np.ndarray) -> np.ndarray:
+    """Return values of classes as users see them: of two the difference (m,), else all (m, k)."""
+    return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+
+def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the class that the sign of a value, or the largest of several, names."""
+    codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+    return classes[codes]

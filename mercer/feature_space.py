@@ -16,6 +16,7 @@ from mercer.kernels.distance import (
     row_distance,
     row_unit,
 )
+from mercer.kernels.names import bound_samples
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import fill_tiles
 
@@ -40,7 +41,7 @@ def feature_distance(
     >>> feature_distance("linear", [[0.0, 0.0]], [[3.0, 4.0]])
     array([[5.]])
     """
-    kernel, left, right = _samples(kernel, X, Y)
+    kernel, left, right = bound_samples(kernel, X, Y)
     distance = row_distance(kernel)
     if distance is not None:
         return _by_rows(kernel, distance, left, right, squared, memory)
@@ -59,15 +60,6 @@ def feature_distance(
     if left is right:
         np.fill_diagonal(D, 0.0)
     return D if squared else np.sqrt(D, out=D)
-
-
-def _samples(kernel: Any, X: Any, Y: Any) -> tuple[Kernel, Sample, Sample]:
-    kernel = as_kernel(kernel)
-    right = kernel.sample(X if Y is None else Y, "X" if Y is None else "Y")
-    left = right if Y is None else kernel.sample(X, "X")
-    kernel = kernel.bind(right)
-    kernel.check_pair(left, right)
-    return kernel, left, right
 
 
 def _by_rows(
@@ -102,7 +94,7 @@ def mean_distance(
     >>> mean_distance("linear", [[3.0]], [[0.0], [2.0]])
     array([2.])
     """
-    kernel, left, right = _samples(kernel, X, Y)
+    kernel, left, right = bound_samples(kernel, X, Y)
     if isinstance(kernel, Linear) and not (left.is_sparse or right.is_sparse):
         X, Y = _near_zero(left, right)
     reference = gram(kernel, X if Y is None else Y, dtype=np.float64)

@@ -244,6 +244,28 @@ def test_the_private_names_of_scikit_learn_are_where_they_are_said_to_be():
         from mercer._sklearn import no_such_name  # noqa: F401
 
 
+# tables and places that a test may replace, and the tile of the fixture `small_tiles`
+REPLACEABLE = {"GROUPS", "PROCESS", "ROOT", "ROUTES", "TASKS"} | {"SERIAL", "TILE"}
+
+
+def patched_constants(tree: ast.Module) -> set[str]:
+    """Return the constants that the calls of ``monkeypatch.setattr`` in a file replace."""
+    calls = (
+        node.args[:2]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "monkeypatch.setattr"
+    )
+    texts = (a.value for args in calls for a in args if isinstance(a, ast.Constant))
+    names = (text.split(".")[-1] for text in texts if isinstance(text, str))
+    return {name for name in names if name.isupper()}
+
+
+def test_thresholds_are_arguments_and_not_patched():
+    files = Path(__file__).parent.rglob("*.py")
+    patched = {n for f in files for n in patched_constants(ast.parse(f.read_text("utf-8")))}
+    assert patched == REPLACEABLE
+
+
 # ---------------------------------------------------------------- the law can be broken
 def package(folder: Path, **files: str) -> Tree:
     """Write a package: the name of a file (__ for /) and its source."""
@@ -320,3 +342,10 @@ def test_an_import_in_a_function_is_found_unless_it_is_an_extra(tmp_path):
     for name, hidden in {"json": 1, "polars": 0, "matplotlib.pyplot": 0}.items():
         tree = package(tmp_path, report__page=source.format(name))
         assert len(hidden_imports(tree, "mercer.report.page")) == hidden
+
+
+def test_a_patched_constant_is_found():
+    source = 'monkeypatch.setattr(smo, "MOST", 3)\nmonkeypatch.setattr("mercer.select.FEW", 1)'
+    lawful = 'monkeypatch.setattr(smo, "sweep", f)\nmonkeypatch.setattr("mercer.select.fit", f)'
+    assert patched_constants(ast.parse(source)) == {"MOST", "FEW"}
+    assert patched_constants(ast.parse(lawful)) == set()

@@ -21,6 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import Certificate, MetricRidge, MetricRidgeClassifier, Status
 from mercer._estimator import KernelEstimator
 from mercer.kernels import RBF, FromFunction, Kernel, Laplacian, Linear, Precomputed
+from mercer.rows import open as open_rows
+from mercer.rows.answers import ANSWERING
 from tests.cases import ESTIMATORS, WORDS, shared_letters, sparse_table, table
 
 KERNEL_ESTIMATORS = [e for e in ESTIMATORS if isinstance(e, KernelEstimator)]
@@ -267,7 +269,19 @@ def test_a_pipeline_is_the_same_by_hand(estimator):
     np.testing.assert_allclose(outcome(model, rows), wanted, atol=1e-10)
 
 
-# ---------------------------------------------------------------- memory
+# ---------------------------------------------------------------- rows in blocks, memory
+@every_estimator
+def test_answers_for_rows_in_blocks_are_those_for_the_array(estimator):
+    model, rows = fitted(estimator, X, Y), open_rows(NEW)
+    for answer in (name for name in ANSWERING if hasattr(model, name)):
+        wanted = getattr(model, answer)(NEW)
+        given = getattr(model, answer)(rows)
+        if wanted.dtype.kind in "fc":
+            np.testing.assert_allclose(given, wanted, rtol=1e-12, atol=1e-12, err_msg=answer)
+        else:
+            np.testing.assert_array_equal(given, wanted, err_msg=answer)
+
+
 @every_fourth_estimator
 def test_answers_for_many_rows_never_allocate_the_whole_matrix(estimator):
     rows, new = table(600, 3), table(40_000, 3, seed=1)

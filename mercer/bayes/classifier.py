@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
-from mercer._estimator import ProvedEstimator, check_weights, validated
+from mercer._estimator import check_weights, validated
 from mercer._labels import (
     class_codes,
     class_priors,
@@ -52,7 +52,7 @@ class BandFactors(Floats):
             raise StateError("must have a diagonal")
 
 
-class GaussianBayes(BayesRule, ProvedEstimator):
+class GaussianBayes(BayesRule):
     """The Bayes rule for Gaussian classes: the decision of least expected loss.
 
     p(c | x) ∝ π_c N(x; μ_c, Σ_c). Within a class column j depends on the ``order`` columns before

@@ -188,7 +188,7 @@ class GMM(DensityMixin, ProvedEstimator):
                 f"got {counts.max()}"
             )
         if self.start is not None and counts.size > 1:
-            raise ValueError("start serves one number of components; got a list as n_components")
+            raise ValueError("start needs one n_components, not a list of them")
         return [int(k) for k in counts]
 
     def _given_start(self, units: ColumnUnits, used: np.ndarray) -> np.ndarray | None:

@@ -8,8 +8,11 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 
+from mercer._estimator import ProvedEstimator
+from mercer._labels import difference_of_two
 
-class BayesRule(ClassifierMixin):
+
+class BayesRule(ClassifierMixin, ProvedEstimator):
     """A classifier with any loss matrix and a reject option; a child computes ``_log_joint``."""
 
     loss: Any
@@ -25,8 +28,7 @@ class BayesRule(ClassifierMixin):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return log π_c p(x | c), shape (m, C); of two classes the difference, shape (m,)."""
-        values = self._log_joint(X)
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+        return difference_of_two(self._log_joint(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return log p(c | x), shape (m, C)."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, validated
 from mercer._floats import EPS
-from mercer._labels import class_codes
+from mercer._labels import class_codes, difference_of_two, labels_of
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Either, Floats, Integers, Labels
 from mercer.boosting._stumps import SortedColumns, Stump, add_votes, weigh_again
@@ -241,7 +241,7 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
 
         Two classes have one number, positive for ``classes_[1]``.
         """
-        return _decision(self._votes(self._new_table(X)))
+        return difference_of_two(self._votes(self._new_table(X)))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of new rows."""
@@ -267,7 +267,7 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the decision function after each round."""
-        yield from map(_decision, self._staged_votes(X))
+        yield from map(difference_of_two, self._staged_votes(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities after each round."""
@@ -285,9 +285,4 @@ class AdaBoost(ClassifierMixin, ProvedEstimator):
             yield self._labels(values)
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
-        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[codes]
-
-
-def _decision(votes: np.ndarray) -> np.ndarray:
-    return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
+        return labels_of(values, self.classes_)

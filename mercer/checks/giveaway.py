@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from mercer._labels import smallest_class
 from mercer._words import fixed, percent
 from mercer.checks.finding import Finding
 from mercer.checks.view import NUMERIC, View, correlation, is_missing, level_codes, n_values, ranks
@@ -22,16 +23,12 @@ def check_giveaways(view: View) -> list[Finding]:
     found = [c for c in view.features if c.form != "date"]  # dates are looked at in their order
     first = np.unique(view.copies, return_index=True)[1]  # copies of a row are chance, too
     enough = len(first) >= FEWEST_ROWS and (
-        view.task == "regress" or _smallest(view.y[first]) >= FEWEST_OF_A_CLASS
+        view.task == "regress" or smallest_class(view.y[first]) >= FEWEST_OF_A_CLASS
     )
     if len(found) < 2 or not enough:  # a table of one column is about that column
         return []
     tells = _tells_class if view.task == "classify" else _tells_number
     return [_finding(c.name, view.target, told) for c in found if (told := tells(c, view))]
-
-
-def _smallest(y: np.ndarray) -> int:
-    return int(np.unique(y, return_counts=True)[1].min())
 
 
 def _finding(name: str, target: str, told: str) -> Finding:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import scipy.sparse as sp
 from mercer._sklearn import _num_samples
 from mercer._words import count, percent
 from mercer.checks.finding import Finding, Severity
+from mercer.kernels.sequences import mixed, text_code
 from mercer.tables.columns import Column
 from mercer.tables.frames import as_table
 from mercer.tables.kinds import as_plain, identifies_rows, is_sentence
@@ -52,7 +52,7 @@ class RowKeys:
         whole = np.zeros(_num_samples(X), np.uint64)
         parts = np.zeros((2 * CUTS, len(whole)), np.uint64)
         for place, name in enumerate(sorted(columns)):
-            key = _mixed(value_keys(columns[name]) ^ _text_key(name))
+            key = mixed(value_keys(columns[name]) ^ _text_key(name))
             whole += key
             told = halves[place] | is_sentence(columns[name])  # a sentence is a row of words
             for half in np.flatnonzero(told):
@@ -61,8 +61,8 @@ class RowKeys:
 
     @classmethod
     def _of_sparse(cls, X: Any, seed: int) -> RowKeys:
-        salts = _mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64))
-        keys = _mixed(_bits(X.data) ^ salts[X.indices]) * (X.data != 0)  # a stored 0 is no value
+        salts = mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64))
+        keys = mixed(_bits(X.data) ^ salts[X.indices]) * (X.data != 0)  # a stored 0 is no value
         halves = _halves(X.shape[1], seed).T
         parts = [_row_sums(keys * half[X.indices], X.indptr) for half in halves]
         return cls(_row_sums(keys, X.indptr), np.stack(parts), ())
@@ -144,14 +144,7 @@ def _bits(values: np.ndarray) -> np.ndarray:
 
 
 def _text_key(text: str) -> np.uint64:
-    return np.uint64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest()))
-
-
-def _mixed(x: np.ndarray) -> np.ndarray:
-    """Return numbers whose bits all depend on all bits of x (the finaliser of SplitMix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return np.int64(text_code(text)).view(np.uint64)
 
 
 # ---------------------------------------------------------------- findings

@@ -34,12 +34,18 @@ def held_out_groups(groups: Any, share: float, seed: int = 0, classes: Any = Non
     if codes.max() < 1:
         raise ValueError("the rows are of one group: nothing can be held out")
     strata = _strata(classes, len(codes))
-    sizes = np.zeros((codes.max() + 1, strata.max() + 1))
-    np.add.at(sizes, (codes, strata), 1.0)
+    sizes = _sizes(codes, strata)
     rng = np.random.default_rng(seed)
     drawn = min((_drawn(sizes, share, rng) for _ in range(DRAWS)), key=lambda d: d[0])[1]
     held_out = drawn[codes]
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def _sizes(codes: np.ndarray, strata: np.ndarray) -> np.ndarray:
+    """Return how many rows of each stratum a group has, (groups, strata)."""
+    sizes = np.zeros((codes.max() + 1, strata.max() + 1))
+    np.add.at(sizes, (codes, strata), 1.0)
+    return sizes
 
 
 def _strata(classes: Any, n: int) -> np.ndarray:
@@ -92,8 +98,7 @@ class GroupFolds:
 
     def _folds(self, codes: np.ndarray, strata: np.ndarray) -> np.ndarray:
         """Return the fold of each group: large ones first, each to where its classes are few."""
-        sizes = np.zeros((codes.max() + 1, strata.max() + 1))
-        np.add.at(sizes, (codes, strata), 1.0)
+        sizes = _sizes(codes, strata)
         shares = sizes / sizes.sum(axis=0)
         order = np.random.default_rng(self.seed).permutation(len(sizes))
         order = order[np.argsort(-shares[order].max(axis=1), kind="stable")]

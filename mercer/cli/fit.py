@@ -101,7 +101,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
         return fit_large(options, effort, kernel, screen)
     limits = Limits.of(time_limit=limit)
     parts = read_rows(options, screen)
-    learn, test = parts.learn, parts.test
+    learn = parts.learn
     suits(options.model, learn)
     known: dict[str, Any] = {"kernel": kernel, "effort": effort, "memory": memory}
     known |= {"seed": options.seed, "screen": screen}
@@ -111,7 +111,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     learned = learner.learn(options.model)
     learned, helped = with_others(learned, parts, options.model, {**known, "limits": limits})
     study, ended = _examined(learned, parts, screen, limits, options)
-    about = _about(options, learn, test, learned, study, screen) | _judged(learned)
+    about = _about(options, learn, learned, study, screen) | _judged(learned)
     about["unlabelled"] = None if helped is None else helped.about()
     _write(learned, study, about, options)  # before anything is printed
     if options.script is not None:
@@ -267,7 +267,6 @@ def _looked_at(
 def _about(
     options: FitOptions,
     learn: TableProblem,
-    test: TableProblem,
     learned: Learned,
     study: Study,
     screen: Screen,

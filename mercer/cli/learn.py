@@ -261,14 +261,14 @@ class Learner:
         n, most = len(self.problem), plan.fit_rows
         if self.interrupted:
             return best.rows
-        if most < n:
+        affordable = self._affordable(best, plan, Z)
+        if affordable < most:
+            self._was_cut(f"the last fit took {affordable:,} of {n:,} rows")
+        elif most < n:
             self.screen.note(
                 f"fitted to {most:,} of {n:,} rows, drawn at random: a {best.recipe.words} of all "
                 f"would take long (--effort thorough takes more of them)"
             )
-        affordable = self._affordable(best, plan, Z)
-        if affordable < most:
-            self._was_cut(f"the last fit took {affordable:,} of {most:,} rows")
         if plan.landmarks is not None:
             self.screen.note(
                 f"{n:,} rows are many for a {best.recipe.words}: its function is sought in the "

@@ -77,7 +77,7 @@ class Gram(LinearOperator):
     def _adjoint(self) -> LinearOperator:
         return TransposedGram(self)
 
-    _transpose = _adjoint
+    _transpose = _adjoint  # K is real
 
     def rows(self, index: Any) -> np.ndarray:
         """Return rows of K, shape (len(index), m)."""
@@ -348,9 +348,8 @@ class CenteredGram(Gram):
 
     def _rmatmat(self, V: np.ndarray) -> np.ndarray:
         V = np.asarray(V, dtype=np.float64)
-        _, means, total = self.centering
-        sums = V.sum(axis=0)
-        product = self.base._rmatmat(V) - np.outer(means - total, sums) - self._means @ V
+        means = self.centering.means - self.centering.total
+        product = self.base._rmatmat(V) - np.outer(means, V.sum(axis=0)) - self._means @ V
         return product.astype(self.dtype, copy=False)
 
     def diagonal(self) -> np.ndarray:
@@ -396,5 +395,4 @@ def center_rows(rows: Any, reference: Any, weights: Any = None) -> np.ndarray:
             f"rows must have shape (m, {len(centering.weights)}), one column for each training "
             f"point; got {rows.shape}"
         )
-    own = rows @ centering.weights
-    return rows - own[:, None] - centering.means + centering.total
+    return rows - (rows @ centering.weights)[:, None] - centering.means + centering.total

@@ -16,7 +16,8 @@ from mercer.gram.storages import (
     PrecomputedGram,
     TriangleGram,
 )
-from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.names import bound_samples
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import TILE, differences, fill_tiles, work_per_value
 
@@ -99,12 +100,8 @@ def gram(
     """
     _require_name(storage, ("auto", *STORAGES), "storage")
     _require_name(purpose, tuple(LADDERS), "purpose")
-    kernel = as_kernel(kernel)
     budget = parse_memory(memory)
-    right = kernel.sample(X if Y is None else Y, "X" if Y is None else "Y")
-    left = right if Y is None else kernel.sample(X, "X")
-    kernel = kernel.bind(right)
-    kernel.check_pair(left, right)
+    kernel, left, right = bound_samples(kernel, X, Y)
     precision = _precision(dtype, kernel, left, right, purpose)
     request = Request(kernel, left, right, precision, budget, groups)
     if storage == "auto" and isinstance(kernel, Precomputed):

@@ -224,7 +224,7 @@ def _power_of_two(typingctx: Any, x: Any) -> Any:
 
 
 @instruction(lambda x: np.ldexp(1.0, int(x - ROUND)))
-def _power_of_two_in(typingctx: Any, x: Any) -> Any:
+def power_of_two_in(typingctx: Any, x: Any) -> Any:
     """Return 2ⁿ of a float64 n + ROUND, whose last bits are those of the integer n."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -237,33 +237,42 @@ def _power_of_two_in(typingctx: Any, x: Any) -> Any:
     return types.float64(types.float64), generate
 
 
+@compiled_part(fastmath={"contract", "nsz"}, error_model="numpy", inline="always")
+def exp_in_parts(x):
+    """Return p and s with exp(x) = p · `power_of_two_in` (s), by arithmetic that vectorises.
+
+    x = n ln 2 + r with n an integer and s = n + ROUND. p = exp(r) is Taylor's polynomial, whose
+    next term is below the rounding of 1. The caller keeps n in the range of exponents.
+    """
+    s = x * 1.4426950408889634 + ROUND
+    n = s - ROUND
+    r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    return p * (r * r) + r + 1.0, s
+
+
 @compiled(fastmath={"contract", "nsz"}, error_model="numpy")
 def scaled_exp_double(values, scale):
     """Replace float64 values v by exp(scale · v) for scale · v ≤ 0, to one unit in the last place.
 
-    As `scaled_exp`; the polynomial is Taylor's, whose next term is below the rounding of 1. What
-    is less than the smallest normal number is 0.
+    What is less than the smallest normal number is 0.
     """
     for k in range(len(values)):
         x = values[k] * scale
         x = x if x > -709.0 else -709.0
-        shifted = x * 1.4426950408889634 + ROUND
-        n = shifted - ROUND
-        r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
-        p = 1.0 / 6227020800.0
-        p = p * r + 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * (r * r) + r + 1.0
-        values[k] = p * _power_of_two_in(shifted) if x > -708.39 else 0.0
+        p, s = exp_in_parts(x)
+        values[k] = p * power_of_two_in(s) if x > -708.39 else 0.0
 
 
 @compiled(fastmath={"contract", "nsz"}, error_model="numpy")

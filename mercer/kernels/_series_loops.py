@@ -17,28 +17,13 @@ from llvmlite import ir
 from numba import types
 
 from mercer._compiled import compiled, compiled_part, instruction
+from mercer.kernels._loops import ROUND, exp_in_parts, power_of_two_in
 
 LANES = 8  # series side by side
 LN2 = 0.6931471805599453
-LN2_HIGH = 6.93147180369123816490e-01  # its first 32 bits: products with integers are exact
-LN2_LOW = 1.90821492927058770002e-10
-ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it rounds to an integer
 NEGLIGIBLE = -1000.0  # a power of two that adds nothing to one
 FARTHEST = 1000.0  # a power of two beside which one adds nothing
 NOTHING = -1e15  # the exponent of 0
-
-
-@instruction(lambda x: np.ldexp(1.0, int(x)))
-def _power_of_two(typingctx: Any, x: Any) -> Any:
-    """Return 2ˣ of an integral float64 in [−1022, 1023] by setting the exponent bits."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        double = context.get_value_type(types.float64)
-        integer = context.get_value_type(types.int64)
-        bits = builder.bitcast(builder.fadd(args[0], double(ROUND + 1023.0)), integer)
-        return builder.bitcast(builder.shl(bits, integer(52)), double)
-
-    return types.float64(types.float64), generate
 
 
 @compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
@@ -105,23 +90,10 @@ def _local(values, powers, weights, gamma):
     for k in range(len(values)):
         t = gamma * values[k]
         t = t if t < 1e9 else 1e9
-        n = (t * (-1.0 / LN2) + ROUND) - ROUND
-        r = (-t - n * LN2_HIGH) - n * LN2_LOW
-        p = 1.0 / 6227020800.0
-        p = p * r + 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = (p * r + 1.0) * r + 1.0
+        p, s = exp_in_parts(-t)
+        n = s - ROUND
         p *= weights[k]
-        values[k] = p / (2.0 - p * _power_of_two(n if n > NEGLIGIBLE else NEGLIGIBLE))
+        values[k] = p / (2.0 - p * power_of_two_in((n if n > NEGLIGIBLE else NEGLIGIBLE) + ROUND))
         powers[k] = n
 
 

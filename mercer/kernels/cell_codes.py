@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from mercer.kernels.frames import Columns, Name
+from mercer.kernels.sequences import text_code
 
 MOST_VALUES = 256
 MISSING = 0x6D697373  # no text has this code but by a chance of one in 2⁶⁴
@@ -47,10 +47,7 @@ def code_of(text: Text) -> int:
 
     It depends on the text alone, so that rows are coded apart from those they are compared with.
     """
-    if text is None:
-        return MISSING
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+    return MISSING if text is None else text_code(text)
 
 
 def weighted_values(array: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

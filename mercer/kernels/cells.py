@@ -18,6 +18,7 @@ from mercer.kernels.base import PSD, Kernel
 from mercer.kernels.cell_codes import Text, code_of, texts_of, weighted_values
 from mercer.kernels.frames import Columns, as_columns, is_number, numbers_of
 from mercer.kernels.sample import Pair, Sample
+from mercer.kernels.vector import require_same_columns
 
 
 class CellKernel(Kernel):
@@ -77,9 +78,7 @@ class CellKernel(Kernel):
         return (near.sum(axis=1) + weights.sum(axis=1)) / (near.shape[1] + weights.shape[1])
 
     def check_pair(self, X: Sample, Y: Sample) -> None:
-        n_x, n_y = X.data.shape[1], Y.data.shape[1]
-        if n_x != n_y:
-            raise ValueError(f"X and Y must have the same number of columns; got {n_x} and {n_y}")
+        require_same_columns(X, Y)
 
 
 def _table(data: Any, kernel: Kernel) -> Columns:

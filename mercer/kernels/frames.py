@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._array import boxed
 from mercer._words import listing
 
 ALL = slice(None)
@@ -265,12 +266,11 @@ def _array(X: Any, name: str) -> tuple[tuple[Name, ...], tuple[np.ndarray, ...]]
 def _objects(cells: np.ndarray) -> np.ndarray:
     """Return cells as objects; whatever says that one is missing becomes None."""
     plain = cells.astype(object).tolist()
-    found = np.empty(len(plain), dtype=object)
-    found[:] = [None if _says_missing(cell) else cell for cell in plain]
-    return found
+    return boxed([None if says_missing(cell) else cell for cell in plain])
 
 
-def _says_missing(cell: Any) -> bool:
+def says_missing(cell: Any) -> bool:
+    """Tell whether a cell is None, NaN, or what pandas has for them."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(cell, (float, np.floating)) and cell != cell

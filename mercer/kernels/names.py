@@ -13,6 +13,7 @@ from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.histograms import ChiSquared, Intersection
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import RBF, Exponential, Laplacian
+from mercer.kernels.sample import Sample
 from mercer.kernels.series import DTW, GlobalAlignment
 from mercer.kernels.sets import MeanEmbedding
 from mercer.kernels.smooth import Anova, Periodic, RationalQuadratic, Sobolev, Spline, Wavelet
@@ -74,3 +75,13 @@ def as_kernel(kernel: Any) -> Kernel:
     if callable(kernel) and not isinstance(kernel, (Kernel, type)):
         return FromFunction(kernel)
     return as_object(kernel, Kernel, NAMES, "rbf", also="a function k(x, y)")
+
+
+def bound_samples(kernel: Any, X: Any, Y: Any) -> tuple[Kernel, Sample, Sample]:
+    """Return a kernel bound to the rows of the columns, and the rows of both; Y=None means X."""
+    kernel = as_kernel(kernel)
+    right = kernel.sample(X if Y is None else Y, "X" if Y is None else "Y")
+    left = right if Y is None else kernel.sample(X, "X")
+    kernel = kernel.bind(right)
+    kernel.check_pair(left, right)
+    return kernel, left, right

@@ -38,13 +38,17 @@ class Sample:
     def __init__(self, data: Any, parent: Sample | None = None, index: Any = slice(None)):
         self.data = data
         self.parent = parent
-        self.root: Sample = self if parent is None else parent.root
         self._index = index  # of the parent's rows
         self._known: dict[Hashable, Any] = {}
         self._lock = ForkLock()
 
     def __len__(self) -> int:
         return count_rows(self.data)
+
+    @property
+    def root(self) -> Sample:
+        """The whole sample; it does not hold itself, so that blocks go when they are done with."""
+        return self if self.parent is None else self.parent.root
 
     def __getitem__(self, index: Any) -> Sample:
         return Sample(take(self.data, index), self, index)

@@ -108,7 +108,12 @@ def token_code(token: Any) -> int:
         raise TypeError(f"neither a text nor an integer: {token!r}")
     if len(token) == 1:
         return ord(token)
-    digest = blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return text_code(token)
+
+
+def text_code(text: str) -> int:
+    """Return a whole number of 64 bits that texts have in common only if they are equal."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 

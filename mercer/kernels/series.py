@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._array import allocate, as_objects
+from mercer._array import allocate, as_objects, spread_out
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels import _series_loops as loops
 from mercer.kernels._series import as_series, fill_pairs, lengths
@@ -109,11 +109,6 @@ def _steps(band: Any, series: Series) -> int | None:
     return ceil(band * int(lengths(series).max()))
 
 
-def _spread_out(count: int, most: int) -> np.ndarray:
-    """Return up to ``most`` of the numbers 0 … count − 1, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
-
-
 def _median(values: np.ndarray) -> float:
     """Return the median of positive values, or 0 if there are none."""
     positive = values[values > 0]
@@ -163,7 +158,7 @@ class DTW(_SquaredDTW):
         return SeriesKernel._bound_values(self, X, weights)
 
     def _scale(self, series: Series, band: int | None) -> float:
-        chosen = [series[i] for i in _spread_out(len(series), ASKED_SERIES)]
+        chosen = [series[i] for i in spread_out(len(series), ASKED_SERIES)]
         squares = np.empty((len(chosen), len(chosen)))
         _SquaredDTW(band=band)._fill_pairs(chosen, chosen, squares, True)
         median = _median(squares)
@@ -269,7 +264,7 @@ class GlobalAlignment(SeriesKernel):
 
     def _scale(self, series: Series, band: int | None) -> float:
         steps = np.concatenate(series)
-        steps = steps[_spread_out(len(steps), ASKED_STEPS)]
+        steps = steps[spread_out(len(steps), ASKED_STEPS)]
         squares = np.square(steps[:, None, :] - steps[None, :, :]).sum(axis=2)
         spread = _median(squares) * float(np.median(lengths(series)))
         return 0.5 / spread if spread > 0 else 1.0

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
+from mercer._array import boxed
 from mercer._threads import ForkLock
 from mercer.kernels.counting import Counted
 
@@ -50,8 +51,7 @@ class TermCounter:
             if self._kept > self.most_kept:
                 self._forget()
             rows = [self._row(text) for text in texts]
-            names = np.empty(len(self._numbers), dtype=object)
-            names[:] = list(self._numbers)
+            names = boxed(list(self._numbers))
         return _table(rows, names)
 
     def _row(self, text: str) -> Kept:

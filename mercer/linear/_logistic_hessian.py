@@ -1,4 +1,4 @@
-"""The Hessian of a likelihood in all coordinates of all classes."""
+"""The Hessian of a likelihood in all coordinates of all classes, and standard errors by it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._array import ranges
+from mercer._floats import EPS
 from mercer._scratch import scratch
 from mercer._threads import threads_for
 from mercer.linear._logistic import (
     LikelihoodPoint,
     LogisticDesign,
     SoftmaxPoint,
-    standard_errors,
 )
 
+DEFINITE_PIVOTS = 1e-6  # ratio of pivots of a matrix that is safely definite
 BLOCK_ENTRIES = 2**20  # of columns side by side for all classes, at once
 SMALL_TABLE = 2**16  # entries that new memory is quick for
 
@@ -125,3 +128,44 @@ class HeldCurvature(NamedTuple):
         with threads_for(float(n) * m * m * k * k):
             H = hessian(self.design, self.point, gauge=1.0)
             return standard_errors(H, self.design, k) / self.unit**0.5
+
+
+# ---------------------------------------------------------------- inference
+def inverse_root(H: np.ndarray) -> np.ndarray:
+    """Return R with RRᵀ = H⁻¹, on the range of H if it is singular."""
+    factor = definite_factor(H)
+    if factor is not None:
+        return dtrtri(factor, lower=1)[0].T
+    values, V = positive_part(H)
+    return V / np.sqrt(values)
+
+
+def definite_factor(H: np.ndarray) -> np.ndarray | None:
+    """Return the Cholesky factor of H, or None if H may be singular."""
+    factor, failed = dpotrf(H, lower=1)
+    pivots = np.diag(factor)
+    return None if failed or pivots.min() <= DEFINITE_PIVOTS * pivots.max() else factor
+
+
+def positive_part(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues of H that are more than rounding, and their eigenvectors."""
+    values, V = eigh(H)  # of what is no number LAPACK never returns
+    keep = values > len(H) * EPS * values[-1]
+    return values[keep], V[:, keep]
+
+
+def standard_errors(H: np.ndarray, design: LogisticDesign, k: int) -> np.ndarray:
+    """Return √diag(M H⁻¹ Mᵀ) of the map M from coordinates to coefficients, (d + 1, k).
+
+    H has a gauge. The last row is that of the intercepts. Directions without curvature, along
+    which nothing is known, have no part in it: what is added to all classes alike, too.
+    """
+    root = inverse_root(H).reshape(k, len(H) // k, -1)
+    if k > 1:
+        free = design.penalty[:, 0] == 0.0
+        root[:, free] -= root[:, free].mean(axis=0)
+    errors = []
+    for c in range(k):
+        w, b = design.back(root[c])
+        errors.append(np.sqrt(np.append(np.sum(w**2, axis=1), np.sum(b**2))))
+    return np.column_stack(errors)

@@ -11,23 +11,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
-from mercer._floats import EPS, TINY
+from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer._threads import threads_for
 from mercer.linear._logistic import (
-    DEFINITE_PIVOTS,
     DIRECT_OPERATIONS,
     Likelihood,
     LikelihoodPoint,
     LogisticDesign,
     factor_cost,
     product_by_columns,
+    product_of_columns,
     scaled,
 )
-from mercer.linear._logistic_hessian import first_block, first_hessian, hessian
+from mercer.linear._logistic_hessian import (
+    definite_factor,
+    first_block,
+    first_hessian,
+    hessian,
+    positive_part,
+)
 from mercer.result import Status
 
 DENSE_GUIDE_COLUMNS = 1000  # columns up to which the guide of conjugate gradients may be dense
@@ -241,13 +246,10 @@ class _Direct:
 
 def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return what solves with H, of least norm if H is singular."""
-    factor, failed = dpotrf(H, lower=1)
-    pivots = np.diag(factor)
-    if not failed and pivots.min() > DEFINITE_PIVOTS * pivots.max():
+    factor = definite_factor(H)
+    if factor is not None:
         return lambda g: dpotrs(factor, g, lower=1)[0]
-    values, V = eigh(H)  # of what is no number LAPACK never returns
-    keep = values > len(H) * EPS * values[-1]
-    values, V = values[keep], V[:, keep]
+    values, V = positive_part(H)
     return lambda g: V @ ((V.T @ g) / values)
 
 
@@ -288,7 +290,8 @@ class _Conjugate:
         """Return HP, unless time is over."""
         if self.limits.stopped(0) is Status.TIME_LIMIT:
             raise _OutOfTimeError
-        return np.asarray(self.A.T @ point.apply(product_by_columns(self.A, P))) + self.penalty * P
+        curved = point.apply(product_by_columns(self.A, P))
+        return product_of_columns(self.A, curved) + self.penalty * P
 
     def renew(self) -> bool:
         """Go over to float64; return whether that makes a difference."""

@@ -23,7 +23,7 @@ FREE_SHARE = 1e-6  # of λ: the penalty of an intercept, which a part of one cla
 def _has_parabola(model: Any) -> bool:
     if model.lam == 0.0 or model.l1_ratio > 0.0:
         raise AttributeError(
-            f"partial_fit needs lam > 0 and l1_ratio=0, a penalty with a parabola; got "
+            f"partial_fit needs lam > 0 and l1_ratio=0, a smooth penalty; got "
             f"lam={model.lam} and l1_ratio={model.l1_ratio}"
         )
     return not_balanced(model)

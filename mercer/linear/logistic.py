@@ -7,12 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_expit
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._estimator import check_weights
-from mercer._labels import class_codes, class_factors
+from mercer._estimator import LogisticAnswers, check_weights
+from mercer._labels import class_codes, class_factors, one_or_all
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions, _check_feature_names_in
 from mercer._state import Attribute, Floats, Instance, Integers, Labels, Maybe, one_more, per_class
@@ -33,7 +31,6 @@ from mercer.linear._logistic_l1 import solve_l1
 from mercer.linear._logistic_lbfgs import descend_lbfgs
 from mercer.linear._logistic_newton import SETTLED_ERROR, NewtonRun
 from mercer.linear._logistic_parts import LogisticParts, LogisticStart
-from mercer.losses.risk import log_probabilities
 from mercer.optimize._in_parts import forget
 from mercer.result import Certificate, Solution, Status
 
@@ -43,7 +40,7 @@ HELD_ENTRIES = 2**22  # of a table that a model keeps until it is asked for them
 MANY_CLASSES = 20  # classes
 
 
-class LogisticRegression(ClassifierMixin, LogisticParts):
+class LogisticRegression(LogisticAnswers, LogisticParts):
     """Logistic regression: min over w and b of −Σᵢ sᵢ log p(yᵢ | xᵢ) + (λ/2)‖w‖².
 
     Two classes have p = 1 / (1 + exp(−w·x − b)) for ``classes_[1]``; several have a function for
@@ -284,7 +281,7 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
     ) -> Solution:
         """Minimise with λρ‖w‖₁, and keep what is found."""
         if self.solver == "lbfgs":
-            raise ValueError("solver='lbfgs' has no kinks: take solver='newton' where l1_ratio > 0")
+            raise ValueError("solver='lbfgs' needs l1_ratio=0: use solver='newton'")
         k = len(self.classes_)
         solution = solve_l1(design, codes, weight, k, l1, unit, tol=self.tol, limits=limits)
         self.coef_, self.intercept_ = self._in_units(design, solution.value)
@@ -377,22 +374,4 @@ class LogisticRegression(ClassifierMixin, LogisticParts):
     # ------------------------------------------------------------ answers
     def decision_function(self, X: Any) -> np.ndarray:
         """Return w·x + b: (m,), positive for ``classes_[1]``, or a column for each class."""
-        values = self._linear_values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        values = self.decision_function(X)
-        codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[codes]
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of the probabilities, shape (m, n_classes)."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            return np.column_stack([log_expit(-values), log_expit(values)])
-        return log_probabilities(values)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the classes, shape (m, n_classes)."""
-        return np.exp(self.predict_log_proba(X))
+        return one_or_all(self._linear_values(X), self.classes_)

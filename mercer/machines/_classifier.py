@@ -256,6 +256,10 @@ class MarginClassifier(MarginEstimator):
         self._keep_support(training.sample, used)
         self.support_ = training.order[used].astype(np.int32)
         self.dual_coef_ = coefs[:, used]
+        self._keep_figures(solutions)
+
+    def _keep_figures(self, solutions: list[MarginSolution]) -> None:
+        """Store the offset, the steps and the margin of each problem."""
         self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
         self._keep_margins(solutions)
 

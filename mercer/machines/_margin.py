@@ -8,15 +8,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory, take
 from mercer._clock import OutOfTimeError
-from mercer._estimator import KeptRows
-from mercer._labels import class_codes, class_factors
+from mercer._estimator import KeptRows, ProvedEstimator
+from mercer._labels import class_codes, class_factors, labels_of, one_or_all
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Floats, Integers, ShapeOf
+from mercer._state import Attribute, Floats, Integers, Labels, ShapeOf
 from mercer.gram import Gram, gram
 from mercer.gram.sums import weighted_sums
 from mercer.kernels import Linear
@@ -247,15 +248,25 @@ def against_rest(classes: np.ndarray, codes: np.ndarray) -> list[tuple[np.ndarra
     return [(np.where(codes == c, 1.0, -1.0), f"{classes[c]} against the rest") for c in positive]
 
 
-def one_or_all(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return decision values as users see them: of two classes (m,), else a column a class."""
-    return values[:, 0] if len(classes) == 2 else values
+class AgainstRest(ClassifierMixin, ProvedEstimator):
+    """A classifier by values: of two classes one, positive for the second, else one a class."""
 
+    fitted_state: ClassVar[dict[str, Attribute]] = {"classes_": Labels("classes")}
 
-def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the class that the sign of a value, or the largest of several, names."""
-    codes = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-    return classes[codes]
+    classes_: np.ndarray
+    _values: Callable[[Any], np.ndarray]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of new rows."""
+        return self._labels(self._values(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels that decision values stand for."""
+        return labels_of(values, self.classes_)
 
 
 # -------------------------------------------------------------------- several problems as one

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._array import at_most_threads, parse_memory, ranges
+from mercer._array import at_most_threads, boxed, parse_memory, ranges
 from mercer._estimator import KernelEstimator
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Integers, one_more
@@ -18,6 +18,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.sample import Sample
 from mercer.norms import L1, L2, Mahalanobis, Norm, Quadratic, as_norm
 from mercer.norms.lp import takes_sparse_rows
+from mercer.solvers.graphs import without_self
 from mercer.solvers.nearest import DistanceSearch, FeatureSearch, NormSearch
 
 BLOCK_VALUES = 2**20  # neighbours of so many new rows at once
@@ -165,7 +166,7 @@ class NeighbourEstimator(KernelEstimator):
         search, rows = self._search(training), self._coordinates(rows)
         ranks, index = self._found(search, rows, count + (X is None))
         if X is None:
-            ranks, index = _without_self(ranks, index)
+            ranks, index = without_self(ranks, index)
         if not return_distance:
             return index
         return self._distances(search, ranks, rows), index
@@ -238,7 +239,7 @@ class NeighbourEstimator(KernelEstimator):
         for distances, positions in self._within(X, float(given)):
             D.append(distances)
             index.append(positions)
-        return (_as_objects(D), _as_objects(index)) if return_distance else _as_objects(index)
+        return (boxed(D), boxed(index)) if return_distance else boxed(index)
 
     def radius_neighbors_graph(
         self,
@@ -301,23 +302,6 @@ def _check_mode(mode: Any) -> None:
         raise ValueError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
 
 
-def _as_objects(arrays: list[np.ndarray]) -> np.ndarray:
-    """Return an array of arrays of different lengths."""
-    out = np.empty(len(arrays), dtype=object)
-    out[:] = arrays
-    return out
-
-
-def _without_self(
-    ranks: np.ndarray, index: np.ndarray, first: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Drop from each row's list the row itself, or the last one if more are as near as itself."""
-    own = index == np.arange(first, first + len(index))[:, None]
-    own[~own.any(axis=1), -1] = True
-    kept = (len(index), index.shape[1] - 1)
-    return ranks[~own].reshape(kept), index[~own].reshape(kept)
-
-
 def _closeness(distances: np.ndarray) -> np.ndarray:
     """Return weights in proportion to 1/distance; points at distance 0 share all of it."""
     least = distances[:, :1]  # a ratio to the least neither overflows nor vanishes
@@ -369,7 +353,7 @@ class NeighbourVote(NeighbourEstimator):
             part = rows[block]
             ranks, index = self._found(search, part, k + alone)
             if alone:
-                ranks, index = _without_self(ranks, index, block.start)
+                ranks, index = without_self(ranks, index, block.start)
             if not callable(self.weights) and self.weights != "distance":
                 yield block, index, np.full(index.shape, 1.0 / k)
                 continue

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import parse_memory
@@ -21,14 +21,14 @@ from mercer._state import (
     Floats,
     Instance,
     Integers,
-    Labels,
     Maybe,
     SizeOf,
     Tuple,
 )
 from mercer.gram import Gram, gram
 from mercer.kernels.sample import Sample
-from mercer.machines._margin import against_rest, labels_of, used_rows, weighted_classes
+from mercer.machines._expansion import SumOverRows
+from mercer.machines._margin import AgainstRest, against_rest, used_rows, weighted_classes
 from mercer.machines._ridge_span import SpanEstimator
 from mercer.result import Solution
 from mercer.rows import Rows, as_rows
@@ -40,7 +40,7 @@ from mercer.solvers.ridge_run import SpanSolution
 from mercer.solvers.row_problem import Encode
 
 
-class RidgeEstimator(SpanEstimator):
+class RidgeEstimator(SumOverRows, SpanEstimator):
     """What regression and classification share: the choice of λ, the solve, the sum."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
@@ -179,13 +179,6 @@ class RidgeEstimator(SpanEstimator):
         return solve_ridge_loo(K, Y, weight, lams, **options)
 
     @property
-    def coef_(self) -> np.ndarray:
-        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each target."""
-        check_is_fitted(self)
-        w = self._linear_weights(np.atleast_2d(self.dual_coef_.T), self.X_fit_)
-        return w[0] if self.dual_coef_.ndim == 1 and not hasattr(self, "classes_") else w
-
-    @property
     def loo_error_(self) -> np.ndarray:
         """Mean squared leave-one-out error of each λ that was tried."""
         return self._all_errors().loo
@@ -200,7 +193,7 @@ class RidgeEstimator(SpanEstimator):
         """Mean squared error over five folds of each λ that was tried, of a fit with landmarks."""
         check_is_fitted(self)
         if self._cv_error is None:
-            raise AttributeError("there is a cv_error_ only where landmarks met several lam")
+            raise AttributeError("cv_error_ exists after a fit with landmarks and several lam")
         return self._cv_error
 
     def _all_errors(self) -> LooErrors:
@@ -216,7 +209,7 @@ class RidgeEstimator(SpanEstimator):
             raise AttributeError("there is no leave-one-out error for lam=0: use a small lam > 0")
         if self.landmark_indices_ is not None:
             raise AttributeError(
-                "there is no leave-one-out error with landmarks: a list as lam gives cv_error_"
+                "there is no leave-one-out error with landmarks: give several lam for cv_error_"
             )
         rows, used = used_rows(self.kernel_.sample(self.X_fit_), self._weight)  # type: ignore[arg-type]
         K, weight = self._gram(rows), self._weight[used]  # type: ignore[index]
@@ -224,21 +217,6 @@ class RidgeEstimator(SpanEstimator):
         Y = K @ alpha + (self.lam_ / weight)[:, None] * alpha + self.intercept_
         offset = self.fit_intercept
         return solve_ridge_loo(K, Y, weight, np.array([self.lam_]), fit_intercept=offset).errors
-
-    def _values(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        rows = self._new_rows(X)
-        K = gram(self.kernel_, rows, self._centres(), storage="blocked", dtype=np.float64)
-        return K @ self.dual_coef_ + self.intercept_
-
-    def _centres(self) -> Sample:
-        index = self.landmark_indices_
-        if index is None or not len(index):
-            return self.kernel_.sample(self.X_fit_)
-        return self._kept(self.X_fit_, index, self.n_fit_)
-
-    def _expansion(self) -> tuple[Sample, np.ndarray]:
-        return self._centres(), self.dual_coef_.reshape(len(self.dual_coef_), -1)
 
 
 def as_numbers(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -267,16 +245,13 @@ class OfNumbers(MultiOutputMixin, RegressorMixin, RidgeEstimator):
         return self._values(X)
 
 
-class OfClasses(MultiOutputMixin, ClassifierMixin, RidgeEstimator):
+class OfClasses(MultiOutputMixin, AgainstRest, RidgeEstimator):
     """Ridge regression on targets ±1, each class against the rest, or each label against its lack.
 
     Where a row may have several labels, ``classes_`` are the numbers of their columns.
     """
 
-    fitted_state: ClassVar[dict[str, Attribute]] = {
-        "classes_": Labels("classes"),
-        "multilabel_": Maybe(Instance(bool)),
-    }
+    fitted_state: ClassVar[dict[str, Attribute]] = {"multilabel_": Maybe(Instance(bool))}
 
     _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True}
     class_weight: Any
@@ -304,19 +279,9 @@ class OfClasses(MultiOutputMixin, ClassifierMixin, RidgeEstimator):
 
         return signs, 1 if len(classes) == 2 else len(classes), len(classes) == 2
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows, or 0 and 1 for each label as in ``fit``."""
-        return self._labels(self._values(X))
-
     def _labels(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels that decision values stand for."""
-        if self.multilabel_:
-            return (values > 0.0).astype(np.intp)
-        return labels_of(values, self.classes_)
+        """Return the labels that decision values stand for, or 0 and 1 for each label."""
+        return (values > 0.0).astype(np.intp) if self.multilabel_ else super()._labels(values)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

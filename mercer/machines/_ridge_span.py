@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._array import as_index
+from mercer._array import as_index, spread_out
 from mercer._floats import SINGLE_MODERATE, safe_unit
 from mercer._in_span import InSpan
 from mercer._state import Attribute, Floats, Instance, Maybe
@@ -141,7 +141,7 @@ class SpanEstimator(InSpan, KernelExpansion):
         )
 
     def _choosing_span(self, points: Sample) -> Span:
-        return self._span_of(points[_spread(len(points), CHOOSING)])
+        return self._span_of(points[spread_out(len(points), CHOOSING)])
 
     def _solve_in_passes(
         self, rows: Rows, route: RidgeRoute, weight: np.ndarray | None, targets: tuple[Encode, int]
@@ -150,8 +150,3 @@ class SpanEstimator(InSpan, KernelExpansion):
         task = self._prepared(rows, route.landmarks, weight, targets)
         solution = self._solve_in_span(task.points, task.problem, route, task.shift, task.passes)
         return solution, task.points.data, task.numbers
-
-
-def _spread(n: int, most: int) -> np.ndarray:
-    """Return at most so many of n numbers, evenly spaced."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))

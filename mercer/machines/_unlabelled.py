@@ -176,17 +176,6 @@ class WithGraph:
         random = check_random_state(self.random_state)
         return np.sort(random.permutation(n)[: self.landmarks])
 
-    def _manifold(
-        self,
-        sample: Sample,
-        drawn: np.ndarray | None,
-        ambient: float = 1.0,
-        weight: np.ndarray | None = None,
-    ) -> Manifold:
-        """Return the rows with their penalty (λ_graph Lᵖ + diag w)/λ beside ‖f‖²."""
-        self.graph_ = self._weights(sample)
-        return self._under(self._penalty(self.lam_graph / ambient, weight), sample, drawn)
-
     def _under(self, N: GraphPenalty, sample: Sample, drawn: np.ndarray | None) -> Manifold:
         points = None if drawn is None else sample[drawn]
         return Manifold(self.kernel_, sample, N, points, parse_memory(self.memory))
@@ -198,7 +187,10 @@ class WithGraph:
         ambient: float = 1.0,
         weight: np.ndarray | None = None,
     ) -> ManifoldInTime:
-        """Return `_manifold`, in the span of some rows if there is no time for all their pairs."""
+        """Return the rows with their penalty (λ_graph Lᵖ + diag w)/λ beside ‖f‖².
+
+        In the span of some rows, if there is no time for all their pairs.
+        """
         drawn = self._drawn(len(sample))
         self.graph_, whole = self._weights_in_time(sample, limits)
         N = self._penalty(self.lam_graph / ambient, weight)
@@ -221,7 +213,8 @@ class WithGraph:
         With K̃ for the kernel, and no graph, the machine sees labelled rows alone and is the same.
         """
         sample, _, _ = self._fit_rows(X)  # type: ignore[attr-defined]
-        whole = self._manifold(sample, self._drawn(len(sample)))
+        self.graph_ = self._weights(sample)
+        whole = self._under(self._penalty(self.lam_graph), sample, self._drawn(len(sample)))
         for part in parts:
             yield whole.under(self._penalty(part)).deformed(labelled, goal=SHARED, limits=limits)
 

@@ -12,7 +12,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._array import parse_memory
-from mercer._labels import class_codes
+from mercer._labels import class_codes, labels_of
 from mercer._limits import Limits
 from mercer._state import Attribute, Labels, Maybe
 from mercer.gram import Gram
@@ -23,7 +23,6 @@ from mercer.losses.names import NAMES
 from mercer.machines._margin import (
     RiskEstimator,
     against_rest,
-    labels_of,
     merged,
     require_weights,
     used_rows,

@@ -6,24 +6,21 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits, of_some_rows
 from mercer._sklearn import Interval, StrOptions
-from mercer._state import Attribute, FittedRows, Floats, Integers, Labels, Maybe, SizeOf, Sparse
-from mercer.gram import gram
+from mercer._state import Attribute, FittedRows, Floats, Integers, Maybe, SizeOf, Sparse
 from mercer.kernels import Precomputed
-from mercer.kernels.sample import Sample
-from mercer.machines._expansion import KernelExpansion
-from mercer.machines._margin import against_rest, labels_of
+from mercer.machines._expansion import SumOverRows
+from mercer.machines._margin import AgainstRest, against_rest
 from mercer.machines._unlabelled import AMONG_LABELLED, WithGraph, split_labels, split_numbers
 from mercer.machines.ridge import KernelRidge, KernelRidgeClassifier
 from mercer.solvers.laplacian_ridge import solve_manifold_ridge
 
 
-class GraphRidge(WithGraph, KernelExpansion):
+class GraphRidge(WithGraph, SumOverRows):
     """What regression and classification share: the solve, the sum."""
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
@@ -85,28 +82,6 @@ class GraphRidge(WithGraph, KernelExpansion):
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept
         self._accept(solution if whole else of_some_rows(solution))
         return self
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights w of f(x) = w·x + b, for the linear kernel: (d,), or a row for each function."""
-        check_is_fitted(self)
-        w = self._linear_weights(np.atleast_2d(self.dual_coef_.T), self.X_fit_)
-        return w[0] if self.dual_coef_.ndim == 1 and not hasattr(self, "classes_") else w
-
-    def _values(self, X: Any) -> np.ndarray:
-        """Return f(x) + b for new rows."""
-        rows = self._new_rows(X)
-        K = gram(self.kernel_, rows, self._centres(), storage="blocked", dtype=np.float64)
-        return K @ self.dual_coef_ + self.intercept_
-
-    def _centres(self) -> Sample:
-        index = self.landmark_indices_
-        if index is None:
-            return self.kernel_.sample(self.X_fit_)
-        return self._kept(self.X_fit_, index, self.n_fit_)
-
-    def _expansion(self) -> tuple[Sample, np.ndarray]:
-        return self._centres(), self.dual_coef_.reshape(len(self.dual_coef_), -1)
 
 
 class LaplacianRidge(MultiOutputMixin, RegressorMixin, GraphRidge):
@@ -209,7 +184,7 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, GraphRidge):
         return self._values(X)
 
 
-class LaplacianRidgeClassifier(ClassifierMixin, GraphRidge):
+class LaplacianRidgeClassifier(AgainstRest, GraphRidge):
     """Classification of a few labels by `LaplacianRidge` on targets ±1, a class against the rest.
 
     All classes share one graph and one solve. Labels −1, None and NaN mark rows without one.
@@ -243,10 +218,6 @@ class LaplacianRidgeClassifier(ClassifierMixin, GraphRidge):
     >>> LaplacianRidgeClassifier(lam_graph=0.1).fit(X, y).predict([[3.5], [5.5]])
     array(['left', 'right'], dtype='<U5')
     """
-
-    fitted_state: ClassVar[dict[str, Attribute]] = {
-        "classes_": Labels("classes"),
-    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphRidge._parameter_constraints,
@@ -304,15 +275,3 @@ class LaplacianRidgeClassifier(ClassifierMixin, GraphRidge):
         Y = np.zeros((len(y), signs.shape[1]))
         Y[known] = signs
         return Y, weight, len(self.classes_) == 2
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) + b: shape (m,) for two classes (positive: the second), else (m, k)."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        return self._labels(self._values(X))
-
-    def _labels(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels that decision values stand for."""
-        return labels_of(values, self.classes_)

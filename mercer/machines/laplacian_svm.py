@@ -270,13 +270,7 @@ class LaplacianSVC(WithGraph, SVC):
         self._keep_expansion(sample, manifold, alpha)
         acting = (forces != 0).any(axis=1)[training.labelled]
         self.n_support_ = np.array([acting[p].sum() for p in training.points], dtype=np.int32)
-        self.intercept_ = np.array([s.intercept for s in proved], dtype=np.float64)
-        self.n_iter_ = np.array([s.stats["steps"] for s in proved])
-        norms = np.array([s.squared_norm for s in proved])
-        margins = np.divide(
-            1.0, np.sqrt(np.abs(norms)), out=np.full(len(norms), np.inf), where=norms > 0
-        )
-        self.margin_ = margins[0] if len(margins) == 1 else margins
+        self._keep_figures(proved)
         self._accept(merged(proved) if training.whole else of_some_rows(merged(proved)))
 
     def _keep_expansion(self, sample: Sample, manifold: Manifold, alpha: np.ndarray) -> None:

@@ -14,16 +14,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, ProvedEstimator, check_weights, validated
-from mercer._labels import class_codes, codes_among, known_classes, not_balanced, part_factors
+from mercer._labels import (
+    class_codes,
+    codes_among,
+    known_classes,
+    labels_of,
+    not_balanced,
+    one_or_all,
+    part_factors,
+)
 from mercer._limits import Limits
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers, Labels, per_class
 from mercer.losses import ScalarRisk, SquaredHinge
 from mercer.machines._margin import (
     against_rest,
-    labels_of,
     merged,
-    one_or_all,
     weighted_classes,
 )
 from mercer.optimize._in_parts import KEPT, PARTS, forget, learn_parts
@@ -35,7 +41,7 @@ from mercer.solvers import solve_dual_coordinate
 def _has_parabola(model: Any) -> bool:
     if model.penalty == "l1" or model.loss == "hinge":
         raise AttributeError(
-            'partial_fit needs penalty="l2" and loss="squared_hinge", which have a parabola; '
+            'partial_fit needs penalty="l2" and loss="squared_hinge", which are smooth; '
             f"got {model.penalty!r} and {model.loss!r}"
         )
     return not_balanced(model)

@@ -7,18 +7,15 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_expit
-from sklearn.base import ClassifierMixin
 
+from mercer._estimator import LogisticAnswers
 from mercer._in_span import InSpan, Prepared, class_totals
 from mercer._labels import class_factors
 from mercer._sklearn import Interval, StrOptions, _num_samples
 from mercer._state import Attribute, Instance, Labels
 from mercer.losses import Logistic, Risk, ScalarRisk, SoftmaxRisk
-from mercer.losses.risk import log_probabilities
 from mercer.machines._margin import (
     RiskEstimator,
-    labels_of,
     require_weights,
     used_rows,
     weighted_classes,
@@ -43,7 +40,7 @@ class RiskOfCodes:
         return SoftmaxRisk(codes.astype(np.intp), weight, self.n_classes)
 
 
-class KernelLogistic(InSpan, ClassifierMixin, RiskEstimator):
+class KernelLogistic(InSpan, LogisticAnswers, RiskEstimator):
     """Kernel logistic regression: min over f and b of −Σᵢ wᵢ log p(yᵢ | xᵢ) + λ‖f‖².
 
     Two classes have p = 1 / (1 + exp(−f(x) − b)) for ``classes_[1]``; several have a function for
@@ -223,18 +220,3 @@ class KernelLogistic(InSpan, ClassifierMixin, RiskEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) + b: (m,), positive for ``classes_[1]``, or a column for each class."""
         return self._decision(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of new rows."""
-        return labels_of(self._decision(X), self.classes_)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of the probabilities, shape (m, n_classes)."""
-        values = self._decision(X)
-        if values.ndim == 1:
-            return np.column_stack([log_expit(-values), log_expit(values)])
-        return log_probabilities(values)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the classes, shape (m, n_classes)."""
-        return np.exp(self.predict_log_proba(X))

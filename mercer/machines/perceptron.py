@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator
-from mercer._labels import class_codes
+from mercer._labels import class_codes, labels_of, one_or_all
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Pointers, per_class
 from mercer.kernels import Linear
@@ -22,9 +22,7 @@ from mercer.kernels.sample import Sample
 from mercer.machines._margin import (
     MarginEstimator,
     against_rest,
-    labels_of,
     merged,
-    one_or_all,
 )
 from mercer.result import Solution
 from mercer.solvers.perceptron import (
@@ -215,7 +213,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
     def _expansion(self) -> tuple[Sample, np.ndarray]:
         if self.voted:
             raise ValueError(
-                "votes jump: they have no gradient and no formula; use averaged=True, or neither"
+                "voted=True has no gradient and no formula, as votes jump; use averaged=True"
             )
         return super()._expansion()
 

@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._docstrings import described
 from mercer._estimator import FLOATS, WEIGHTED, validated
-from mercer._labels import class_codes, codes_among, known_classes, labels_of_rows
+from mercer._labels import (
+    class_codes,
+    codes_among,
+    difference_of_two,
+    known_classes,
+    labels_of_rows,
+)
 from mercer._state import Attribute, Chain, Instance, Labels, Maybe
 from mercer.nets._base import SHARED, NetEstimator, TrainingRows, steps_on_batches
 from mercer.nets.inputs import Units
@@ -209,7 +215,7 @@ class MLPClassifier(MultiOutputMixin, ClassifierMixin, NetPredictor):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return what goes into softmax or σ, (m, k); of two classes the difference, (m,)."""
         G = self._outputs(self._new_table(X))
-        return G[:, 1] - G[:, 0] if len(self.classes_) == 2 and not self.multilabel_ else G
+        return G if self.multilabel_ else difference_of_two(G)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, or of each label, shape (m, k)."""

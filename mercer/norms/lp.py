@@ -77,7 +77,7 @@ class Lp(Norm):
     def ball(self, n_points: int = 360) -> np.ndarray:
         """Return points around the boundary of the unit ball in the plane, the first one twice."""
         if self.p == 0.0:
-            raise ValueError("the set of x with one entry that is not 0 is the axes: it is no ball")
+            raise ValueError("p must be > 0 to draw a ball: for p = 0 it is the axes")
         return super().ball(n_points)
 
     def _extreme(self, g: np.ndarray) -> np.ndarray:

@@ -11,6 +11,17 @@ import numpy as np
 from mercer.plot.records import classes_of, ratio, score_columns, spoken_of
 
 
+def _falling(
+    score: np.ndarray, positive: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows by falling scores, their weights, and where runs of equal scores end."""
+    order = np.argsort(-score, kind="stable")
+    weight = np.ones(len(score)) if weight is None else weight[order]
+    score = score[order]
+    ends = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
+    return score, positive[order], weight, ends
+
+
 # ---------------------------------------------------------------- ranking
 class Roc(NamedTuple):
     """Rates of the rule "score ≥ threshold", for falling thresholds that begin at inf."""
@@ -22,10 +33,7 @@ class Roc(NamedTuple):
     @classmethod
     def of(cls, score: np.ndarray, positive: np.ndarray, weight: np.ndarray | None = None) -> Roc:
         """Return the curve with one point for each distinct score; a rate that is 0/0 is NaN."""
-        order = np.argsort(-score, kind="stable")
-        weight = np.ones(len(score)) if weight is None else weight[order]
-        score, positive = score[order], positive[order]
-        ends = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
+        score, positive, weight, ends = _falling(score, positive, weight)
         alarms, hits = (
             np.append(0.0, np.cumsum(weight * side)[ends]) for side in (~positive, positive)
         )
@@ -105,10 +113,7 @@ class PrecisionRecall(NamedTuple):
         cls, score: np.ndarray, positive: np.ndarray, weight: np.ndarray | None = None
     ) -> PrecisionRecall:
         """Return the curve with one point for each distinct score; without positives it is NaN."""
-        order = np.argsort(-score, kind="stable")
-        weight = np.ones(len(score)) if weight is None else weight[order]
-        score, positive = score[order], positive[order]
-        ends = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
+        score, positive, weight, ends = _falling(score, positive, weight)
         called, hits = (np.cumsum(weight * side)[ends] for side in (1.0, positive))
         share = float(ratio(hits[-1], called[-1]))
         return cls(ratio(hits, called), ratio(hits, hits[-1]), score[ends], share)

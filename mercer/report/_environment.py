@@ -46,9 +46,9 @@ def _processor() -> str:
 
 def _blas() -> str:
     libraries = [info for info in threadpool_info() if info["user_api"] == "blas"]
-    texts = dict.fromkeys(
+    texts = {
         f"{info['internal_api']} {info['version'] or ''}".strip()
         + f", {info['num_threads']} threads"
         for info in libraries
-    )
-    return "; ".join(texts) or "unknown"
+    }
+    return "; ".join(sorted(texts)) or "unknown"  # they are found in no fixed order

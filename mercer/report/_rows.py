@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from mercer._sklearn import _safe_indexing
 from mercer._words import short, short_number
+from mercer.kernels.frames import says_missing
 from mercer.report._subject import Subject, one_column
 
 LONGEST_TEXT = 200
@@ -230,13 +231,7 @@ def missing(values: Any) -> np.ndarray:
         return np.isnat(array)
     if array.dtype.kind != "O":
         return np.zeros(len(array), bool)
-    return np.array([_is_missing(value) for value in array], bool)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and value != value
+    return np.array([says_missing(value) for value in array], bool)
 
 
 def _spread(column: Any) -> float:
@@ -259,7 +254,7 @@ def _impurity(values: np.ndarray) -> float:
 
 def cell_text(value: Any) -> str:
     """Return a value as a short text."""
-    if _is_missing(value):
+    if says_missing(value):
         return "missing"
     if isinstance(value, (float, np.floating)):
         return short_number(float(value))

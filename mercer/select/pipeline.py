@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from mercer._array import parse_memory
+from mercer._estimator import is_precomputed
 from mercer._sklearn import _check_method_params, _safe_indexing
 from mercer.kernels import Kernel, as_kernel
 from mercer.select.job import Cell, Fold, Job, with_params
@@ -22,7 +23,6 @@ from mercer.select.scoring import Scoring, sees_only_answers
 from mercer.select.shared import (
     Kernels,
     SharedRun,
-    is_pairwise,
     memory_of,
     why_landmarks,
     why_plain,
@@ -47,7 +47,7 @@ def why_plain_pipeline(job: Job) -> str:
     if any(not key.startswith(f"{name}__") for key in job.fit_params):
         return "fit parameters go to other steps than the last"
     kernels = [last._given_kernel(), *_kernels_of(job, name)]
-    if any(kernel.domain != "vectors" or is_pairwise(kernel) for kernel in kernels):
+    if any(kernel.domain != "vectors" or is_precomputed(kernel) for kernel in kernels):
         return "the last step has a kernel that does not read vectors"
     prefix = f"{name}__"
     return why_route(job, last, prefix) or why_landmarks(job, last, prefix) or why_too_large(job)

@@ -26,6 +26,7 @@ from sklearn.model_selection import (
 from sklearn.utils import resample
 
 from mercer._array import parse_memory
+from mercer._labels import smallest_class
 from mercer._limits import Limits
 from mercer._sklearn import _check_method_params, _num_samples
 from mercer.cv_results import Trials
@@ -232,7 +233,7 @@ class StagedRun:
         if not self.classes:
             n = max(min(wanted, len(self.rows) // 2), 2)
             return KFold(n, shuffle=True, random_state=self.seed)
-        n = min(wanted, max(_smallest_class(part.y), 2))
+        n = min(wanted, max(smallest_class(part.y), 2))
         return StratifiedKFold(n, shuffle=True, random_state=self.seed)
 
     def _splits(self, part: Job) -> Any:
@@ -244,13 +245,9 @@ class StagedRun:
         kind = ShuffleSplit
         if self.split_params.get("groups") is not None:
             kind = GroupShuffleSplit
-        elif self.classes and _smallest_class(part.y) > 1:
+        elif self.classes and smallest_class(part.y) > 1:
             kind = StratifiedShuffleSplit
         return kind(count, test_size=share, random_state=self.seed)
-
-
-def _smallest_class(y: Any) -> int:
-    return int(np.unique(y, return_counts=True)[1].min())
 
 
 def _trials(tables: list[ScoreTable]) -> Trials:

@@ -11,15 +11,14 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from mercer._array import format_bytes, parse_memory
-from mercer._display import text_table
 from mercer._limits import Limits
-from mercer._words import count, setting
+from mercer._words import count
 from mercer.machines import KernelRidge, KernelRidgeClassifier
 from mercer.rows import Rows
 from mercer.rows import open as open_rows
 from mercer.rows.checkpoint import Checkpoint, Passes
 from mercer.select.grids import SUBSAMPLE, GridAxis, axes, candidates
-from mercer.select.search import KernelSearchCV
+from mercer.select.tuned import ReportedSearch
 from mercer.solvers.ridge_folds import FoldErrors
 
 ROUTE = "passes over rows: all lam and folds from one for each kernel"
@@ -27,7 +26,7 @@ CHOOSING_ROWS = 50_000  # by which kernels are compared: the width of a kernel c
 FOLDS = 5
 
 
-class RowSearch(KernelSearchCV):
+class RowSearch(ReportedSearch):
     """A search whose second round looks around the best kernel of the first; see `tune`.
 
     Kernels are compared on at most 50,000 rows; λ, whose best value changes with the number of
@@ -83,13 +82,8 @@ class RowSearch(KernelSearchCV):
             ("kernels", f"{len(run.tried)}, on {count(run.some.n, 'row')}: {self.route_}"),
             ("lam", f"{len(self.best_estimator_.lams_)}, on {count(run.rows.n, 'row')}"),
         ]
-        lines += [(f"best {name}", setting(value, 4)) for name, value in self.best_params_.items()]
-        lines.append(("best score", f"{self.best_score_:.4g} (−mean squared error)"))
-        lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
-        return text_table("tune", lines, type(self.estimator).__name__)
-
-    def __str__(self) -> str:
-        return getattr(self, "report_", None) or repr(self)
+        score = [("best score", f"{self.best_score_:.4g} (−mean squared error)")]
+        return self._told(lines, score, seconds)
 
 
 class RowTrial(NamedTuple):

@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, get_tags
 
 from mercer._array import allocate, format_bytes, n_threads, parse_memory, take
-from mercer._estimator import check_weights
+from mercer._estimator import check_weights, is_precomputed
 from mercer._sklearn import _check_method_params, _num_samples
 from mercer.kernels import Constant, Kernel, Precomputed
 from mercer.kernels.columns import without_idle_fills
@@ -94,7 +94,7 @@ class Kernels:
         key = kernel.domain, fold.number
         if key not in self._parts:
             rows = take(self.sample(kernel).data, fold.train)
-            self._parts[key] = Sample(rows[:, fold.train] if is_pairwise(kernel) else rows)
+            self._parts[key] = Sample(rows[:, fold.train] if is_precomputed(kernel) else rows)
         return self._parts[key]
 
     def fit_params(self, fold: Fold) -> dict[str, Any]:
@@ -255,11 +255,6 @@ def _shares(groups: list[Group], count: int) -> list[list[Group]]:
 
 
 # ---------------------------------------------------------------- whether they can be shared
-def is_pairwise(kernel: Kernel) -> bool:
-    """Whether the rows of a kernel are those of a given matrix."""
-    return any(isinstance(leaf, Precomputed) for leaf in kernel.leaves())
-
-
 def why_plain(job: Job, kernels: Kernels | None) -> str:
     """Return why fits cannot share Gram matrices; empty if they can."""
     name = type(job.estimator).__name__
@@ -274,7 +269,7 @@ def why_plain(job: Job, kernels: Kernels | None) -> str:
         return f"{name} takes one target, y has shape {y.shape}"
     for given in kernels.given:
         leaves = given.kernel.leaves()
-        if is_pairwise(given.kernel) and not all(
+        if is_precomputed(given.kernel) and not all(
             isinstance(leaf, (Precomputed, Constant)) for leaf in leaves
         ):
             return "a precomputed matrix is mixed with kernels that read rows"

@@ -18,7 +18,25 @@ from mercer.select.rounds import staged_plan
 from mercer.select.search import KernelSearchCV
 
 
-class TunedSearch(KernelSearchCV):
+class ReportedSearch(KernelSearchCV):
+    """A search that is printed as a small table of what it found."""
+
+    report_: str
+
+    def __str__(self) -> str:
+        return getattr(self, "report_", None) or repr(self)
+
+    def _told(
+        self, lines: list[tuple[str, str]], score: list[tuple[str, str]], seconds: float
+    ) -> str:
+        """Return lines, the best parameters, their score and the time as a table."""
+        best = [(f"best {name}", setting(value, 4)) for name, value in self.best_params_.items()]
+        time_taken = ("time", f"{seconds:.3g} s ({self.status_})")
+        all_lines = [*lines, *best, *score, time_taken]
+        return text_table("tune", all_lines, type(self.estimator).__name__)
+
+
+class TunedSearch(ReportedSearch):
     """A search whose second round looks around the best point of the first."""
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> TunedSearch:
@@ -48,10 +66,7 @@ class TunedSearch(KernelSearchCV):
     def _report(self, seconds: float) -> str:
         lines = [(axis.name, _span(axis)) for axis in self._axes]
         lines.append(("candidates", f"{self._rounds()}: {self.route_}"))
-        lines += [(f"best {name}", setting(value, 4)) for name, value in self.best_params_.items()]
-        lines += self._said_of_score()
-        lines.append(("time", f"{seconds:.3g} s ({self.status_})"))
-        return text_table("tune", lines, type(self.estimator).__name__)
+        return self._told(lines, self._said_of_score(), seconds)
 
     def _said_of_score(self) -> list[tuple[str, str]]:
         return [] if callable(self.refit) else [("best score", f"{self.best_score_:.4g}")]
@@ -65,9 +80,6 @@ class TunedSearch(KernelSearchCV):
             return f"{rounds}, each on {self.n_splits_} folds"
         sizes = " to ".join(f"{n:,}" for n in np.unique(results["n_resources"]))
         return f"{rounds}, on {sizes} rows"
-
-    def __str__(self) -> str:
-        return getattr(self, "report_", None) or repr(self)
 
 
 def _span(axis: GridAxis) -> str:

@@ -119,9 +119,14 @@ def weights_of_some(lists: NearLists, some: np.ndarray, n: int) -> tuple[sp.csr_
     return sp.csr_array((edges.data, ends), shape=(n, n)), units
 
 
-def without_self(ranks: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Drop from each row's list the row itself, or the last one if more are as near as itself."""
-    own = index == np.arange(len(index))[:, None]
+def without_self(
+    ranks: np.ndarray, index: np.ndarray, first: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drop from each row's list the row itself, or the last one if more are as near as itself.
+
+    ``first`` is the number of the first row.
+    """
+    own = index == np.arange(first, first + len(index))[:, None]
     own[~own.any(axis=1), -1] = True
     kept = (len(index), index.shape[1] - 1)
     return ranks[~own].reshape(kept), index[~own].reshape(kept)

@@ -28,17 +28,21 @@ from scipy.linalg.lapack import dpotrf
 from mercer._array import allocate, ranges
 from mercer._floats import EPS
 from mercer._limits import Limits
-from mercer.gram import gram
+from mercer.gram import SINGLE_RANGE, gram
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.graphs import GraphPenalty
 from mercer.solvers.pivoted import pivoted_cholesky, randomly_pivoted_cholesky
 
 MOST_ROWS = 1000  # more cost longer than the products they save
+FEW_ROWS, ROWS_EACH = 200, 8  # of K in a factor: one of eight, as long as there are more than few
 ARRAYS = 4  # of n × rank values that live at the same time
 COLUMNS = 128  # forces that share their search directions
 MAX_PRODUCTS = 500  # with K, of a block
 RESTARTS = 3  # from the recomputed residual
+SINGLE_FROM = 2000  # rows from which steps in float32 save more than they cost
+ROUGH_DIGITS = 5e-5  # of a residual is left by steps in float32 at best
+LEADING = 64  # directions of K that stay in float64: what they leave is small
 PATIENCE = 30  # products without a smaller residual: rounding stops it
 LIFTS = 10.0 ** np.arange(-12, 0)  # of the mean diagonal
 NEGLIGIBLE = 1e-13  # of the largest eigenvalue of ZᵀNR: such directions are rounding
@@ -78,6 +82,23 @@ class Landmarks(NamedTuple):
         return beta
 
 
+class SingleProduct:
+    """K V to about seven digits of what leading directions leave of K.
+
+    The largest eigenvalue of a kernel matrix may be n, and the graph multiplies what float32 loses
+    of it. So the first columns of a Cholesky factor FFᵀ ≈ K stay in float64.
+    """
+
+    def __init__(self, K: np.ndarray, F: np.ndarray):
+        self.F = np.ascontiguousarray(F[:, :LEADING])
+        self.rest = np.empty(K.shape, np.float32)
+        for rows in ranges(len(K), COLUMNS):
+            self.rest[rows] = K[rows] - self.F[rows] @ self.F.T
+
+    def __call__(self, V: np.ndarray) -> np.ndarray:
+        return self.F @ (self.F.T @ V) + self.rest @ V.astype(np.float32)
+
+
 class Deformation:
     """The equation (I + K N) f = K r, ready to be solved for many r.
 
@@ -89,10 +110,14 @@ class Deformation:
         FFᵀ ≈ K.
     N : GraphPenalty
         The penalty.
+    roughly : callable, default=None
+        The same product, less exact and faster, for the steps from one residual to the next.
     """
 
-    def __init__(self, product: Product, F: np.ndarray, N: GraphPenalty):
-        self.product, self.N, self._F = product, N, F
+    def __init__(
+        self, product: Product, F: np.ndarray, N: GraphPenalty, roughly: Product | None = None
+    ):
+        self.product, self.roughly, self.N, self._F = product, roughly, N, F
         self._NF = N @ F
         core = F.T @ self._NF
         core = (core + core.T) / 2.0
@@ -124,19 +149,24 @@ class Deformation:
         limits, most = limits or Limits(), self.products + MAX_PRODUCTS
         g, rest, sizes = np.zeros_like(right), right, self._sizes(right)
         if start is not None:
-            g, rest = start, right - start - self._apply(self.N @ start)
-        before = np.inf
+            g, rest = start, right - start - self._apply(self.product, self.N @ start)
+        before, rough = np.inf, self.roughly is not None
         for _ in range(RESTARTS):
             part = _worst(self._sizes(rest), sizes)
-            if part <= goal or part > 0.5 * before or limits.stopped() or self.products >= most:
+            stuck = part > 0.5 * before
+            if part <= goal or limits.stopped() or self.products >= most or (stuck and not rough):
                 break
-            g = g + self._conjugate_gradients(rest, goal * sizes, limits, most)
-            rest, before = right - g - self._apply(self.N @ g), part
+            # steps in float32 where one turn of them is enough
+            rough = rough and not stuck and goal >= 2.0 * ROUGH_DIGITS * part
+            product = self.roughly if rough and self.roughly else self.product
+            goals = (0.5 if rough else 1.0) * goal * sizes
+            g = g + self._conjugate_gradients(product, rest, goals, limits, most)
+            rest, before = right - g - self._apply(self.product, self.N @ g), part
         return g, rest
 
-    def _apply(self, NV: np.ndarray) -> np.ndarray:
+    def _apply(self, product: Product, NV: np.ndarray) -> np.ndarray:
         self.products += 1
-        return self.product(NV)
+        return product(NV)
 
     def _sizes(self, R: np.ndarray) -> np.ndarray:
         """Return the norm of each column's residual."""
@@ -144,7 +174,7 @@ class Deformation:
         return np.sqrt(np.maximum(squares, 0.0))
 
     def _conjugate_gradients(
-        self, R: np.ndarray, goals: np.ndarray, limits: Limits, most: int
+        self, product: Product, R: np.ndarray, goals: np.ndarray, limits: Limits, most: int
     ) -> np.ndarray:
         """Return the solution for the right-hand side R, each column up to its goal.
 
@@ -157,7 +187,7 @@ class Deformation:
         D, ND = Z, NZ
         least, since = np.inf, 0
         while len(C) and since < PATIENCE and self.products < most and not limits.stopped():
-            W = D + self._apply(ND)
+            W = D + self._apply(product, ND)
             inverse = np.linalg.pinv(ND.T @ W, hermitian=True)
             X = X + D @ (inverse @ C)
             Z, NZ, R, S = self._orthonormal(R - W @ inverse)
@@ -222,6 +252,8 @@ class Manifold:
         The byte budget.
     most_rows : int
         Of K in the preconditioner.
+    single_from : int
+        Rows from which steps between two residuals are in float32.
     """
 
     def __init__(
@@ -232,8 +264,10 @@ class Manifold:
         landmarks: Sample | None = None,
         memory: int = 2**62,
         most_rows: int = MOST_ROWS,
+        single_from: int = SINGLE_FROM,
     ):
-        self.N, self.n, self._memory, self._most_rows = N, len(rows), memory, most_rows
+        self.N, self.n, self._memory = N, len(rows), memory
+        self._most_rows, self._single_from = most_rows, single_from
         self.landmarks: Landmarks | None = None
         self._responses: np.ndarray | None = None
         if landmarks is None:
@@ -248,7 +282,15 @@ class Manifold:
     @cached_property
     def system(self) -> Deformation:
         """The equation."""
-        return Deformation(self.product, self.factor, self.N)
+        return Deformation(self.product, self.factor, self.N, self.roughly)
+
+    @cached_property
+    def roughly(self) -> Product | None:
+        """K V for conjugate gradients, where a second matrix has room and is worth its making."""
+        held = self.landmarks is None and self.K.holds_array and self.n >= self._single_from
+        if not held or 4 * self.n**2 > self._memory // 8 or self.K.diagonal().max() > SINGLE_RANGE:
+            return None
+        return SingleProduct(self.K.toarray(), self.factor)
 
     @cached_property
     def factor(self) -> np.ndarray:
@@ -256,13 +298,15 @@ class Manifold:
         if self.landmarks is not None:
             return self.landmarks.F
         affordable = self._memory // 4 // (ARRAYS * 8 * self.n)
-        rank = int(max(1, min(self._most_rows, self.n, affordable)))
+        worth = max(FEW_ROWS, self.n // ROWS_EACH)
+        rank = int(max(1, min(self._most_rows, worth, self.n, affordable)))
         return randomly_pivoted_cholesky(self.K, rank, np.random.RandomState(0))[0]
 
     def under(self, N: GraphPenalty) -> Manifold:
         """Return the same rows under another penalty, with the same K and its factor."""
         other = copy(self)
-        other.N, other.factor, other._responses = N, self.factor, None
+        other.N, other.factor, other.roughly = N, self.factor, self.roughly
+        other._responses = None
         other.__dict__.pop("system", None)
         return other
 

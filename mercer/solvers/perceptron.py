@@ -103,7 +103,7 @@ class RowScores:
         n = K.shape[0]
         self.K, self.offset, self.storage, self.work = K, offset, K.storage, work
         self.radius2 = float(K.diagonal().max()) + offset
-        self.ahead, self.n_kept, self.n_computed = ahead, 0, 0
+        self.ahead, self.n_kept = ahead, 0
         if K.holds_array:
             self.values, self.slot = K.toarray(), np.arange(n)
         else:
@@ -131,7 +131,6 @@ class RowScores:
         self.values[places] = self.K.rows(missing)
         self.slot[missing] = places
         self.n_kept += len(missing)
-        self.n_computed += len(missing)
 
     def refresh(self, beta: np.ndarray) -> np.ndarray:
         used, n = np.flatnonzero(beta), len(beta)

@@ -8,8 +8,9 @@ the duality gap in the span and qᵀ(K − K̂)q/λ, K̂ᵢⱼ = φ(xᵢ)·φ(x�
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import t as student
@@ -27,12 +28,22 @@ GROUPS, GROUP_ROWS = 16, 256  # of random rows for an estimate
 LEVEL = 0.95
 
 
-class SpanRun(Protocol):
+class SpanRun:
     """What a fit in a span goes over."""
 
     span: Span
     problem: SpanProblem
     passes: Passes
+
+    def _lean(self) -> Self:
+        """Return a copy that travels: workers look at kernel values alone."""
+        lean = copy(self)
+        lean.span = self.span.without_factor()
+        return lean
+
+    def light_blocks(self) -> Sequence[PieceBlock]:
+        """Return the blocks of a pass that looks at each kernel value once."""
+        return self.problem.blocks(self.span.rows_of_block(self.problem, 64.0 * self.span.rank))
 
 
 Residuals = Callable[[Piece, np.ndarray], np.ndarray]

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
 from mercer._floats import TINY, safe_norm
-from mercer.result import Status
 from mercer.rows.checkpoint import Passes
 from mercer.solvers.ridge_folds import FoldErrors
 from mercer.solvers.ridge_run import RidgeRun, Slope, SpanSolution
@@ -71,12 +70,7 @@ def solve_ridge_cg(
             c = _Part(run, blocks[::share], lam, share).improved(c, ROUGH)[0]
     whole = _Part(run, blocks, lam, 1)
     c, slope = whole.solved(c, tolerance)
-    extra = {"route": "cg", **run.restricted(c, slope, lam)}
-    certificate = run.certificate(c, slope, lam, tolerance, extra)
-    status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
-    return SpanSolution(
-        span.coefficients(c), status, certificate, intercept=slope.offset, lam=lam, errors=errors
-    )
+    return run.solution(c, slope, lam, tolerance, {"route": "cg"}, errors)
 
 
 class _Weights(NamedTuple):

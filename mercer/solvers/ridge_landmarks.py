@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._floats import EPS
-from mercer.result import Status
 from mercer.rows.checkpoint import Passes
 from mercer.solvers._factors import CholeskyForm, EigenForm, norm_of_symmetric
 from mercer.solvers.ridge_folds import FOLDS, FoldErrors
@@ -71,13 +70,8 @@ def solve_ridge_landmarks(
         "route": "normal",
         "condition": condition,
         "trace_error": max(1.0 - moments.explained / trace, 0.0) if trace > 0.0 else 0.0,
-        **run.restricted(c, slope, lam),
     }
-    certificate = run.certificate(c, slope, lam, tolerance, extra)
-    status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
-    return SpanSolution(
-        span.coefficients(c), status, certificate, intercept=slope.offset, lam=lam, errors=errors
-    )
+    return run.solution(c, slope, lam, tolerance, extra, errors)
 
 
 def cross_validated(

@@ -177,11 +177,15 @@ class _Spectrum(NamedTuple):
             return self.values
         return np.delete(self.values, np.abs(self.values - self.extra).argmin())
 
+    def _shares(self, lams: np.ndarray) -> np.ndarray:
+        """Return 1/(value + λ), 0 where that is no number, (n, n_lams)."""
+        shifted = self.values[:, None] + lams
+        return np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0)
+
     def errors(self, system: ScaledSystem, lams: np.ndarray) -> LooErrors:
         """Return the errors of every λ."""
         n, t = system.Y.shape
-        shifted = self.values[:, None] + lams  # (n, n_lams)
-        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0)
+        inverse = self._shares(lams)
         C = self.vectors.T @ system.target.T  # (n, t)
         products = (C[:, :, None] * inverse[:, None]).reshape(n, -1)
         X = (self.vectors @ products).reshape(n, t, -1)
@@ -194,8 +198,7 @@ class _Spectrum(NamedTuple):
 
     def left_out(self, system: ScaledSystem, X: np.ndarray, lam: np.ndarray) -> np.ndarray:
         """Return the leave-one-out residuals of the solution X, shape (t, n), for one λ."""
-        shifted = self.values[:, None] + lam
-        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted != 0)
+        inverse = self._shares(lam)
         diagonal, _ = self._inverse(inverse, system, lam)
         return (X / (system.root * diagonal[:, 0])).T
 

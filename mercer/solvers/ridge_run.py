@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,9 +10,9 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from mercer._floats import TINY, safe_norm
-from mercer.result import Certificate, Solution
+from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
-from mercer.solvers.restriction import restriction
+from mercer.solvers.restriction import SpanRun, restriction
 from mercer.solvers.ridge_folds import FoldErrors, FoldMoments, fold_numbers
 from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 
@@ -48,7 +47,7 @@ class Slope(NamedTuple):
     squares: float  # Σ w (y − f − b)²
 
 
-class RidgeRun:
+class RidgeRun(SpanRun):
     """The passes of a fit, and the proof of its end."""
 
     def __init__(
@@ -65,11 +64,6 @@ class RidgeRun:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "passes": None}  # workers run no passes of their own
-
-    def _lean(self) -> RidgeRun:
-        lean = copy(self)
-        lean.span = self.span.without_factor()
-        return lean
 
     # ------------------------------------------------------------ passes
     def gathered(self, folds: int) -> tuple[FoldMoments, float]:
@@ -107,10 +101,6 @@ class RidgeRun:
     def slope(self, c: np.ndarray, lam: float) -> Slope:
         """Return the gradient at c, from kernel values that are computed afresh: one pass."""
         return self.slope_on(self.light_blocks(), c, lam)[0]
-
-    def light_blocks(self) -> Sequence[PieceBlock]:
-        """Return the blocks of a pass that looks at each kernel value once."""
-        return self.problem.blocks(self.span.rows_of_block(self.problem, 64.0 * self.span.rank))
 
     def slope_on(
         self, blocks: Sequence[PieceBlock], c: np.ndarray, lam: float
@@ -222,6 +212,22 @@ class RidgeRun:
         if "trace_error" in extra:
             about += f"; the landmarks miss {100 * extra['trace_error']:.3g} % of the trace"
         return Certificate("relative gradient", value, tolerance, about, parts)
+
+    def solution(
+        self,
+        c: np.ndarray,
+        slope: Slope,
+        lam: float,
+        tolerance: float,
+        extra: dict[str, Any],
+        errors: FoldErrors | None,
+    ) -> SpanSolution:
+        """Return c as coefficients of landmarks, with its proof."""
+        extra = {**extra, **self.restricted(c, slope, lam)}
+        certificate = self.certificate(c, slope, lam, tolerance, extra)
+        status = Status.OPTIMAL if certificate.ok else Status.ILL_CONDITIONED
+        beta, offset = self.span.coefficients(c), slope.offset
+        return SpanSolution(beta, status, certificate, intercept=offset, lam=lam, errors=errors)
 
 
 def add_products(total: np.ndarray, V: np.ndarray) -> None:

@@ -9,16 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._array import n_threads, ranges, run_tiles
-from mercer._compiled import compiled, compiled_part
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer.certify import gap_proof
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Status
 from mercer.rows.checkpoint import Passes
-from mercer.solvers.dual_coordinate import shuffle
+from mercer.solvers._span_loops import set_scores, sweep
 from mercer.solvers.margin import MarginSolution
-from mercer.solvers.restriction import restriction
+from mercer.solvers.restriction import SpanRun, restriction
 from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 from mercer.solvers.span_features import SpanFeatures
 
@@ -112,7 +111,7 @@ def solve_span_margins(
     return found
 
 
-class _MarginRun:
+class _MarginRun(SpanRun):
     """Features, made when they are needed, and passes over the rows."""
 
     def __init__(
@@ -356,73 +355,3 @@ def scores(values: np.ndarray, rows: np.ndarray, w: np.ndarray, step: int = 2**1
 
     run_tiles(fill, range(len(pieces)), n_threads())
     return out
-
-
-# -------------------------------------------------------------------- compiled sweeps
-_REORDER = {"reassoc", "contract", "nsz"}
-
-
-@compiled_part(fastmath=_REORDER)
-def _dot(row, w):
-    total = 0.0
-    for k in range(len(row)):
-        total += row[k] * w[k]
-    return total
-
-
-@compiled_part(fastmath=_REORDER)
-def _add(row, factor, w):
-    for k in range(len(row)):
-        w[k] += factor * row[k]
-
-
-@compiled()
-def set_scores(values, rows, w, out):
-    for k in range(len(rows)):
-        out[k] = _dot(values[rows[k]], w)
-
-
-@compiled_part()
-def _violation(r, beta, lo, hi, eps):
-    """Return by how much the residual of a point asks to move its β; below 0 it is content."""
-    found = -np.inf
-    if beta < hi:
-        found = r - (eps if beta >= 0.0 else -eps)
-    if beta > lo:
-        found = max(found, (eps if beta > 0.0 else -eps) - r)
-    return found
-
-
-@compiled()
-def sweep(
-    values, rows, points, z, lo, hi, eps, squares, rho, offset, astray,
-    w, beta, order, active, seed, worst_before,
-):  # fmt: skip
-    """Move each active β to the minimum along it; return how many are active, and the violation.
-
-    The residual is r = z − φ·w − offset − ρ·(Σβ − s). A point that is content by more than the
-    worst violation of the sweep before is set aside.
-    """
-    shuffle(order, active, seed)
-    worst, k = 0.0, 0
-    while k < active:
-        i = points[order[k]]
-        row = values[rows[order[k]]]
-        r = z[i] - _dot(row, w) - offset - rho * astray
-        violation = _violation(r, beta[i], lo[i], hi[i], eps)
-        if violation < -worst_before:
-            active -= 1
-            order[k], order[active] = order[active], order[k]
-            continue
-        if violation > 0.0:
-            worst = max(worst, violation)
-            curvature = squares[i] + rho
-            free = beta[i] + r / curvature
-            moved = max(abs(free) - eps / curvature, 0.0)
-            moved = min(max(moved if free > 0.0 else -moved, lo[i]), hi[i])
-            change = moved - beta[i]
-            beta[i] = moved
-            astray += change
-            _add(row, change, w)
-        k += 1
-    return active, worst

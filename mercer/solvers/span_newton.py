@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from mercer._limits import Limits
 from mercer.losses import Risk
 from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
-from mercer.solvers.restriction import restriction
+from mercer.solvers.restriction import SpanRun, restriction
 from mercer.solvers.ridge_falkon import LEAST_BLOCKS, SHARES
 from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 
@@ -92,7 +91,7 @@ def solve_span_newton(
     """
     run = _SmoothRun(span, problem, risk_of, fit_intercept, passes or Passes(), anchors)
     limits = limits or Limits()
-    blocks = run.all_blocks()
+    blocks = run.light_blocks()
     at = _Place(np.zeros((span.rank, n_outputs)), np.zeros(n_outputs))
     shares = [share for share in SHARES if len(blocks) >= share * LEAST_BLOCKS]
     for share in [*shares, 1]:
@@ -117,7 +116,7 @@ def solve_span_newton(
     return Solution(beta, status, certificate, intercept=at.b, stats={"steps": run.steps})
 
 
-class _SmoothRun:
+class _SmoothRun(SpanRun):
     """The passes of a fit."""
 
     def __init__(
@@ -135,14 +134,6 @@ class _SmoothRun:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "passes": None, "anchors": None}
-
-    def _lean(self) -> _SmoothRun:
-        lean = copy(self)
-        lean.span = self.span.without_factor()
-        return lean
-
-    def all_blocks(self) -> Sequence[PieceBlock]:
-        return self.problem.blocks(self.span.rows_of_block(self.problem, 64.0 * self.span.rank))
 
     def _used(self, block: PieceBlock) -> Any:
         """Yield pieces of a block without rows of weight 0."""
@@ -223,7 +214,7 @@ class _SmoothRun:
 
     def restricted(self, at: _Place, primal: float, lam: float) -> dict[str, Any]:
         """Return what a certificate says of the restriction to the span."""
-        state, shift = self._state(at), self._shift(self.sums(self.all_blocks(), at))
+        state, shift = self._state(at), self._shift(self.sums(self.light_blocks(), at))
 
         def residuals(piece: Piece, values: np.ndarray) -> np.ndarray:
             G, q = values @ state.c + state.b, np.zeros((len(values), len(state.b)))

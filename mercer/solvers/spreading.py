@@ -36,7 +36,7 @@ def spread_labels(
     S = normalized_weights(W)
     apply: Product = lambda F: F - alpha * (S @ F)  # noqa: E731
     F, steps, done = conjugate_gradients(apply, (1.0 - alpha) * Y, np.ones(len(Y)), tol, limits)
-    return _proved(apply, F, (1.0 - alpha) * Y, steps, done, tol, limits, "(I − αS) F = (1 − α) Y")
+    return _proved(apply, F, (1.0 - alpha) * Y, steps, done, tol, "(I − αS) F = (1 − α) Y")
 
 
 def propagate_labels(W: sp.csr_array, Y: np.ndarray, *, tol: float, limits: Limits) -> Solution:
@@ -58,7 +58,7 @@ def propagate_labels(W: sp.csr_array, Y: np.ndarray, *, tol: float, limits: Limi
     apply: Product = lambda V: degrees[:, None] * V - inner @ V  # noqa: E731
     F[free], steps, done = conjugate_gradients(apply, right, degrees, tol, limits)
     about = "(D − W) F = 0 at the rows without a label"
-    solution = _proved(apply, F[free], right, steps, done, tol, limits, about)
+    solution = _proved(apply, F[free], right, steps, done, tol, about)
     return Solution(F, solution.status, solution.certificate, stats=solution.stats)
 
 
@@ -75,7 +75,6 @@ def _proved(
     steps: int,
     stopped: Status | None,
     tol: float,
-    limits: Limits,
     about: str,
 ) -> Solution:
     size = max(float(np.linalg.norm(right)), TINY)

@@ -11,7 +11,8 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer._estimator import FLOATS, TableTransformer, Transformer
+from mercer._estimator import FLOATS, ProvedEstimator, TableTransformer, Transformer
+from mercer._labels import difference_of_two
 from mercer._sklearn import Interval
 from mercer._state import Attribute, FittedRows, Floats, Labels
 from mercer.result import Certificate, Status
@@ -39,7 +40,11 @@ class LinearProjection(TableTransformer):
     def transform(self, X: Any) -> np.ndarray:
         """Return the scores of rows, shape (m, k)."""
         X = self._new_table(X)
-        return centered_product(X, self.mean_, self.components_.T).astype(X.dtype, copy=False)
+        return self._projected(X).astype(X.dtype, copy=False)
+
+    def _projected(self, X: Any) -> np.ndarray:
+        """Return the scores of checked rows in float64."""
+        return centered_product(X, self.mean_, self.components_.T)
 
     @property
     def _n_features_out(self) -> int:
@@ -99,9 +104,14 @@ class Embedding(Transformer):
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
+    @property
+    def _is_given(self) -> bool:
+        """Whether X is a matrix of distances."""
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise |= self.metric == "precomputed"
+        tags.input_tags.pairwise |= self._is_given
         return tags
 
 
@@ -111,7 +121,7 @@ def precision_of(rows: Any) -> type:
 
 
 # ------------------------------------------------------------------------ classes
-class NearestMean(ClassifierMixin):
+class NearestMean(ClassifierMixin, ProvedEstimator):
     """The Bayes rule for classes N(z_c, I) with priors: log π_c − ½‖z − z_c‖², the largest wins.
 
     A child computes z by ``_discriminants``.
@@ -144,8 +154,7 @@ class NearestMean(ClassifierMixin):
 
         Of two classes it is the difference, shape (m,).
         """
-        values = self._log_odds(X)
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+        return difference_of_two(self._log_odds(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row."""

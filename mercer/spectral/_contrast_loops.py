@@ -6,29 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
 
-from mercer._compiled import compiled, compiled_part, instruction
+from mercer._compiled import compiled, compiled_part
+from mercer.kernels._loops import exp_in_parts, power_of_two_in
 
 _REORDER = {"reassoc", "contract", "nsz"}
-_ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest integer in the low bits
 CHUNK = 512  # factors between 1 and 2 whose product stays finite
-
-
-@instruction(lambda x: np.ldexp(1.0, int(x - _ROUND)))
-def _power_of_two(typingctx: Any, x: Any) -> Any:
-    """Return 2ⁿ from n + 1.5 · 2⁵², by moving the low bits into the exponent."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        integer = context.get_value_type(types.int64)
-        biased = builder.add(builder.bitcast(args[0], integer), integer(1023))
-        bits = builder.shl(biased, integer(52))
-        return builder.bitcast(bits, context.get_value_type(types.float64))
-
-    return types.float64(types.float64), generate
 
 
 # no reordering here: it would undo the rounding, and the two parts of ln 2
@@ -36,23 +20,8 @@ def _power_of_two(typingctx: Any, x: Any) -> Any:
 def _exp(x):
     """Return exp(x) for x ≤ 0 by straight arithmetic, so that loops vectorise; 0 below −700."""
     x = x if x > -700.0 else -700.0
-    shifted = x * 1.4426950408889634 + _ROUND
-    n = shifted - _ROUND
-    r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10
-    p = 1.6059043836821613e-10  # 1/13!, then 1/12!, …
-    p = p * r + 2.08767569878681e-09
-    p = p * r + 2.505210838544172e-08
-    p = p * r + 2.755731922398589e-07
-    p = p * r + 2.7557319223985893e-06
-    p = p * r + 2.48015873015873e-05
-    p = p * r + 0.0001984126984126984
-    p = p * r + 0.001388888888888889
-    p = p * r + 0.008333333333333333
-    p = p * r + 0.041666666666666664
-    p = p * r + 0.16666666666666666
-    p = p * r + 0.5
-    p = p * r + 1.0
-    return (p * r + 1.0) * _power_of_two(shifted)
+    p, s = exp_in_parts(x)
+    return p * power_of_two_in(s)
 
 
 @compiled(fastmath=_REORDER, error_model="numpy")

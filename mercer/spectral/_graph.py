@@ -15,6 +15,7 @@ from mercer._floats import safe_unit
 from mercer.kernels import Linear
 from mercer.kernels.sample import Sample
 from mercer.norms import Norm
+from mercer.solvers.graphs import without_self
 from mercer.solvers.nearest import FeatureSearch, NormSearch
 
 TREE_COLUMNS = 6  # a tree is faster than products up to so many columns
@@ -154,11 +155,7 @@ class EdgePoints:
 
 def nearest_others(points: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and positions of the k nearest of each training point without itself."""
-    distance, index = points.nearest(points.own(), k + 1)
-    own = index == np.arange(len(index))[:, None]
-    own[~own.any(axis=1), -1] = True  # more points are as near as itself
-    kept = (len(index), k)
-    return distance[~own].reshape(kept), index[~own].reshape(kept)
+    return without_self(*points.nearest(points.own(), k + 1))
 
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # tails, heads, lengths

@@ -94,7 +94,7 @@ def kernel_kmeans(
         for part in ranges(n_init, together)
     ]
     everything = Assignment(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
-    return _proved(points, everything, max_iter)
+    return _proved(points, everything)
 
 
 # ------------------------------------------------------------------------ starts
@@ -201,7 +201,7 @@ def _fill_empty(points: WeightedPoints, labels: np.ndarray, distance: np.ndarray
 
 
 # ------------------------------------------------------------------------ proof
-def _proved(points: WeightedPoints, runs: Assignment, max_iter: int) -> Solution:
+def _proved(points: WeightedPoints, runs: Assignment) -> Solution:
     """Take the best run and look at its labels afresh."""
     within = runs.inertia <= runs.inertia.min() * (1 + SAME_INERTIA) + SAME_INERTIA * points.spread
     best = int(within.argmax())  # the first of equals, so that rounding does not choose

@@ -121,12 +121,8 @@ class Isomap(ScaledEmbedding):
         self.radius = radius
 
     @property
-    def _given(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
-    @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
-        return self._given or takes_sparse_rows(self.metric)
+        return self._is_given or takes_sparse_rows(self.metric)
 
     @property
     def _count(self) -> int:
@@ -144,7 +140,7 @@ class Isomap(ScaledEmbedding):
         X = self._fit_table(X, ensure_min_samples=2)
         if self.radius is None and not self._is_graph(X):
             check_neighbours(self._count, X.shape[0])
-        if self._given:
+        if self._is_given:
             (check_edges if sp.issparse(X) else check_distances)(X)
         self.X_fit_ = X
         graph = self._fit_graph()
@@ -201,7 +197,7 @@ class Isomap(ScaledEmbedding):
         """Return the lengths and ends of the edges of new points, as many for each."""
         if self._is_graph(self.X_fit_):
             return listed(self._short(check_new_edges(X), alone=False), X.shape[0])
-        if self._given:
+        if self._is_given:
             check_not_negative(X)
         points = self._points()
         if self.radius is None:
@@ -213,7 +209,7 @@ class Isomap(ScaledEmbedding):
         return listed((tails, heads, lengths), X.shape[0])
 
     def _is_graph(self, X: Any) -> bool:
-        return self._given and sp.issparse(X)
+        return self._is_given and sp.issparse(X)
 
     def _given_graph(self) -> NeighbourGraph:
         """Return the graph of the edges that count; raise if it is not connected."""
@@ -247,7 +243,7 @@ class Isomap(ScaledEmbedding):
         return self.missing_ / len(self.embedding_)
 
     def _points(self) -> Points:
-        if self._given:
+        if self._is_given:
             return GivenPoints(self.X_fit_)
         norm = self._norm()
         return TablePoints(self.X_fit_) if norm == L2 else NormPoints(norm, self.X_fit_)
@@ -261,8 +257,13 @@ def check_edges(X: Any) -> None:
     """Raise unless X is a square matrix of lengths ≥ 0."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of edges; got {X.shape[0]} × {X.shape[1]}")
-    if X.nnz and X.data.min() < 0:
-        raise ValueError(f"X must hold lengths ≥ 0 of edges; the least is {X.data.min():.4g}")
+    _check_lengths(X.data)
+
+
+def _check_lengths(lengths: np.ndarray) -> None:
+    least = lengths.min(initial=0.0)
+    if least < 0:
+        raise ValueError(f"X must hold lengths ≥ 0 of edges; the least is {least:.4g}")
 
 
 def edges_of(X: Any) -> Edges:
@@ -278,8 +279,7 @@ def check_new_edges(X: Any) -> Edges:
     if not sp.issparse(X):
         raise TypeError("X must be sparse, as the graph of the training points is: rows of edges")
     edges = sp.coo_array(X)
-    if edges.nnz and edges.data.min() < 0:
-        raise ValueError(f"X must hold lengths ≥ 0 of edges; the least is {edges.data.min():.4g}")
+    _check_lengths(edges.data)
     alone = np.setdiff1d(np.arange(X.shape[0]), edges.row)
     if len(alone):
         raise ValueError(f"every row of X needs an edge to a training point; row {alone[0]}: none")

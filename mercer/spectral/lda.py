@@ -200,12 +200,10 @@ class LDA(NearestMean, LinearProjection):
         return found if self.n_components is None else min(found, self.n_components)
 
     def _discriminants(self, X: Any) -> np.ndarray:
-        return project(self._new_table(X), self.mean_, self.components_.T)
+        return self._projected(self._new_table(X))
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the discriminant coordinates of rows, shape (m, k)."""
-        X = self._new_table(X)
-        return project(X, self.mean_, self.components_.T).astype(X.dtype, copy=False)
+    def _projected(self, X: Any) -> np.ndarray:
+        return project(X, self.mean_, self.components_.T)
 
     @property
     def scalings_(self) -> np.ndarray:

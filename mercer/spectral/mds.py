@@ -110,10 +110,6 @@ class _MDS(ScaledEmbedding):
         check_distances(D, f"the metric {self.metric!r}")
         return D
 
-    @property
-    def _is_given(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
     def _distances_from(self, X: np.ndarray) -> np.ndarray:
         """Return the distances of rows to the training points."""
         return X if self._is_given else pairwise_distances(X, self.X_fit_, metric=self.metric)

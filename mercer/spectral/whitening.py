@@ -170,10 +170,8 @@ class Whitening(LinearProjection):
         certificate = Certificate("whitening error", max(white, inverse), TOLERANCE, about, parts)
         return Solution(W, status_of(certificate), certificate)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the whitened rows, shape (m, k)."""
-        X = self._new_table(X)
-        return project(X, self.mean_, self.components_.T).astype(X.dtype, copy=False)
+    def _projected(self, X: Any) -> np.ndarray:
+        return project(X, self.mean_, self.components_.T)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows μ + z mixing_ of whitened rows, shape (m, d)."""

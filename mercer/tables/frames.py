@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from mercer._array import boxed
 from mercer.tables.columns import Column, dates, flags, from_objects, label, nested, numbers, texts
 
 
@@ -83,14 +84,8 @@ def _polars_column(series: Any, name: str) -> Column:
     if dtype == pl.Object:
         return from_objects(name, series.to_numpy())
     if dtype in (pl.List, pl.Array):
-        return from_objects(name, _objects(series.to_list()))
+        return from_objects(name, boxed(series.to_list()))
     return nested(name, len(series))
-
-
-def _objects(values: list[Any]) -> np.ndarray:
-    cells = np.empty(len(values), dtype=object)
-    cells[:] = values
-    return cells
 
 
 def _polars_texts(series: Any, name: str) -> Column:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._array import boxed
 from mercer._words import listing
 from mercer.kernels.frames import Columns, as_columns
 from mercer.tables.columns import Column, as_codes
@@ -86,8 +87,7 @@ def _learn_texts(column: Column, kind: str) -> State:
 def _text_cells(state: State, column: Column) -> tuple[np.ndarray, int]:
     """Return the texts, "" for those that are missing."""
     codes, levels = as_codes(column)
-    cells = np.empty(len(levels) + 1, dtype=object)
-    cells[:] = [*levels, ""]
+    cells = boxed([*levels, ""])
     return cells[codes], 0
 
 

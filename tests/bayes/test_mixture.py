@@ -359,7 +359,7 @@ BAD = {
         {"n_components": 2, "start": LABELS},
         "start must hold components 0 … 1; got 2",
     ),
-    "start of a list": ({"n_components": [2, 3], "start": LABELS}, "start serves one number"),
+    "start of a list": ({"n_components": [2, 3], "start": LABELS}, "start needs one n_components"),
 }
 
 

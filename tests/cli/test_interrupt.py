@@ -165,6 +165,9 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mixed, seconds):
     rows = learner._rows_to_fit(best, plan, None)
     assert bool(learner.cut) == (expected < 150)
     assert abs(len(rows) - expected) <= 1
+    told = " ".join(learner.screen.notes)
+    assert f"{len(rows):,} of 240 rows" in told
+    assert ("150 of" in told) == (expected == 150)  # no row is said that was not taken
 
 
 def test_a_last_fit_that_has_no_time_for_its_optimum_takes_fewer_rows(

@@ -227,7 +227,7 @@ def test_what_has_no_such_form_is_told(write, tmp_path):
     path = tmp_path / "machine"
     with pytest.raises(TypeError, match="model must be one of SVC"):
         write(KNN().fit(X, Y), path)
-    with pytest.raises(ValueError, match="votes jump"):
+    with pytest.raises(ValueError, match="as votes jump"):
         write(Perceptron("rbf", voted=True, random_state=0).fit(X, Y), path)
     with pytest.raises(ValueError, match="kernels that can be exported"):
         write(SVC(Cosine()).fit(X, Y), path)

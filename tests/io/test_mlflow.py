@@ -17,6 +17,7 @@ X, Y = two_classes(60, 3)
 MODELS = [SVC(), KernelRidge("linear"), make_pipeline(StandardScaler(), SVC(probability=True))]
 
 
+@pytest.mark.long  # MLflow itself takes half a minute
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_mlflow_stores_a_fitted_model(model, tmp_path):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from mercer.kernels import RBF, Exponential, FromFeatureMap, Laplacian, Linear, Polynomial, sample
+from mercer.kernels.tiles import fill_tiles
 from tests.cases import sparse_table, table
 from tests.compare import assert_close
 
@@ -104,3 +107,18 @@ def test_epilogues_work_in_place():
         assert values.ctypes.data == address
         assert np.isfinite(values).all()
         assert kernel(X).shape == (10, 10)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.5), Laplacian(0.5), Polynomial(2), Linear()])
+def test_a_sample_goes_when_nobody_needs_it(kernel):
+    """Passes over many blocks make a sample for each, and the collector of cycles comes late."""
+    sample, points = kernel.sample(np.ones((5, 2))), kernel.sample(np.eye(2))
+    gc.disable()
+    try:
+        fill_tiles(kernel, sample[1:4], points, np.empty((3, 2)))
+        kernel.diagonal_of(sample, np.float64)
+        gone = weakref.ref(sample)
+        del sample
+        assert gone() is None
+    finally:
+        gc.enable()

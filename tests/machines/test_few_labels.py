@@ -101,6 +101,21 @@ def test_conjugate_gradients_solve_where_the_preconditioner_is_coarse():
     np.testing.assert_allclose(alpha, wanted, atol=1e-8)
 
 
+@pytest.mark.parametrize("goal", [1e-4, 1e-10])
+def test_steps_in_float32_reach_the_same_residual(goal):
+    """What is left is that of the equation in float64, however the steps were taken."""
+    X, _, _ = moons(120)
+    N = GraphPenalty(sp.csr_array(dense_laplacian(X)), 100.0, 2)
+    manifold = Manifold(KERNEL, Sample(X), N, most_rows=5, single_from=0)
+    K, M = KERNEL(X), 100.0 * np.linalg.matrix_power(dense_laplacian(X), 2)
+    right = K[:, :4]
+    g, rest = manifold.system.solve(right, goal=goal)
+    np.testing.assert_allclose(rest, right - g - K @ (M @ g), atol=1e-9)
+    exact = np.linalg.solve(np.eye(120) + K @ M, right)
+    error, size = (np.sqrt(np.einsum("ij,ij->j", V, M @ V)) for V in (g - exact, exact))
+    assert (error <= 100 * goal * size).all()
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_ridge_is_the_dense_linear_system(fit_intercept):
     X, _, _ = moons(50)

@@ -163,7 +163,7 @@ def test_what_cannot_be_had_is_said():
     X, y = problem(100)
     with pytest.raises(AttributeError, match="no leave-one-out error with landmarks"):
         _ = KernelRidge(landmarks=20).fit(X, y).loo_error_
-    with pytest.raises(AttributeError, match="only where landmarks met several lam"):
+    with pytest.raises(AttributeError, match="with landmarks and several lam"):
         _ = KernelRidge(landmarks=20).fit(X, y).cv_error_
     with pytest.raises(ValueError, match="route='exact' has no landmarks; got landmarks=20"):
         KernelRidge(landmarks=20, route="exact").fit(X, y)

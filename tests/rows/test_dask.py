@@ -115,6 +115,7 @@ def test_answers_of_a_frame_have_its_index():
     "machine",
     [
         SVC(),
+        SVC(landmarks=40, random_state=0),
         KernelLogistic(),
         KernelLogistic(landmarks=40, random_state=0),
         KernelRidgeClassifier(),

@@ -39,7 +39,7 @@ def dialect(
     if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n'):
         raise DataError(
             f"sep must be one character such as ';', or the word tab; got {sep!r}: leave it out "
-            f"to have it told from the content"
+            f"to have it found from the content"
         )
     if decimal not in (None, ".", ","):
         raise DataError(f"decimal must be '.' or ','; got {decimal!r}")
