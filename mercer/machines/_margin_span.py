@@ -82,6 +82,8 @@ class MarginInSpan(InSpan):
     }
 
     route: str = "auto"
+    landmarks: Any = None
+    random_state: Any = None
     route_: str = "exact"
     tol: float
 

@@ -198,7 +198,7 @@ def audit_novelty(case: Case) -> Iterator[Claim]:
 def audit_linear_machine(case: Case) -> Iterator[Claim]:
     """No function has an objective much below: the gradient bounds what strong convexity leaves.
 
-    The coefficients of the dual are not public. ½‖w‖² is 1-strongly convex, so that every
+    The coefficients of the dual are not public. Of ‖w‖₁ the losses give a dual point. ½‖w‖² is 1-strongly convex, so that every
     subgradient g of the objective at w bounds its distance from the least by ½‖g‖².
     """
     model, y, X = case.model, np.asarray(case.y), exact(case.X)
@@ -210,6 +210,9 @@ def audit_linear_machine(case: Case) -> Iterator[Claim]:
         sign = np.where(y == label, 1.0, -1.0)
         w = np.append(w, b / bias if bias else 0.0)
         slack = np.maximum(0.0, 1.0 - sign * product(A, w))
+        if model.penalty == "l1":
+            yield _of_kinks(f"gap, {label}", A, sign, slack, w, C, case.tolerance)
+            continue
         if model.loss != "squared_hinge":
             continue  # its kinks leave the subgradient open: see the dual of the kernel machine
         primal = 0.5 * (w @ w) + C @ slack**2
@@ -218,3 +221,24 @@ def audit_linear_machine(case: Case) -> Iterator[Claim]:
         bend = 1.0 + 2.0 * (C @ (A**2).sum(axis=1))
         gap = SLACK * case.tolerance * primal + rounding(primal)
         yield Claim(f"gradient, {label}", gradient @ gradient, 2.0 * bend * gap * SLACK)
+
+
+def _of_kinks(
+    about: str,
+    A: np.ndarray,
+    sign: np.ndarray,
+    slack: np.ndarray,
+    w: np.ndarray,
+    C: np.ndarray,
+    tolerance: float,
+) -> Claim:
+    """The objective ‖w‖₁ + Σ C slack² is near that of the dual point su, u = 2 C slack.
+
+    Its objective is s Σu − s² Σu²/(4C), and s is small enough for |Aᵀ(s u y)| ≤ 1.
+    """
+    losses = (C * slack**2).sum()
+    primal = np.abs(w).sum() + losses
+    steepest = np.abs((2.0 * C * slack * sign) @ A).max()
+    s = min(exact(1.0), 1.0 / steepest) if steepest > 0 else exact(1.0)
+    dual = 2.0 * s * (C * slack).sum() - s**2 * losses
+    return Claim(about, primal - dual, SLACK * tolerance * C.sum() + rounding(primal, C.sum()))
