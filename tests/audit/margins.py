@@ -198,8 +198,9 @@ def audit_novelty(case: Case) -> Iterator[Claim]:
 def audit_linear_machine(case: Case) -> Iterator[Claim]:
     """No function has an objective much below: the gradient bounds what strong convexity leaves.
 
-    The coefficients of the dual are not public. Of ‖w‖₁ the losses give a dual point. ½‖w‖² is 1-strongly convex, so that every
-    subgradient g of the objective at w bounds its distance from the least by ½‖g‖².
+    The coefficients of the dual are not public. Of ‖w‖₁ the losses give a dual point. ½‖w‖² is
+    1-strongly convex, so that every subgradient g of the objective at w bounds its distance from
+    the least by ½‖g‖².
     """
     model, y, X = case.model, np.asarray(case.y), exact(case.X)
     bias = exact(model.intercept_scaling if model.fit_intercept else 0.0)
@@ -234,11 +235,13 @@ def _of_kinks(
 ) -> Claim:
     """The objective ‖w‖₁ + Σ C slack² is near that of the dual point su, u = 2 C slack.
 
-    Its objective is s Σu − s² Σu²/(4C), and s is small enough for |Aᵀ(s u y)| ≤ 1.
+    Its objective is s Σu − s² Σu²/(4C), and s is small enough for |Aᵀ(s u y)| ≤ 1, but for what the
+    last digits of u and of the coefficients are in a sum of terms so large.
     """
     losses = (C * slack**2).sum()
     primal = np.abs(w).sum() + losses
-    steepest = np.abs((2.0 * C * slack * sign) @ A).max()
-    s = min(exact(1.0), 1.0 / steepest) if steepest > 0 else exact(1.0)
+    u = 2.0 * C * slack * sign
+    steepest = (np.abs(u @ A) - rounding(1.0) * (np.abs(u) @ np.abs(A))).max()
+    s = 1.0 / max(steepest, exact(1.0))
     dual = 2.0 * s * (C * slack).sum() - s**2 * losses
     return Claim(about, primal - dual, SLACK * tolerance * C.sum() + rounding(primal, C.sum()))
