@@ -135,7 +135,8 @@ class Plan:
         part = min(1.0, (WIDE / max(width, 1)) ** 0.5)
         rounds = tuple(max(int(part * rows), effort.first_rows) for rows in size.rounds)
         most = max(int(part * size.fit), rounds[-1])
-        if n > most and "landmarks" in signature(recipe.make).parameters:
+        spans = "landmarks" in signature(recipe.make).parameters and recipe.cost != "square"
+        if n > most and spans:  # a machine of pairs of rows is exact on some rows instead
             landmarks, most = effort.in_span(n)
         return cls(Staged(effort.first_rows, rounds), min(n, most), landmarks)
 

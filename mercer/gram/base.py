@@ -165,7 +165,8 @@ class Gram(LinearOperator):
         return np.inf
 
     def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> np.ndarray:
-        return self.combine(rows, weights, columns)  # added up in float64
+        """Return what `combine` does, of values in their precision, added up in float64."""
+        return self.combine(rows, weights, columns)
 
     def in_double(self) -> Gram:
         """Return the same matrix in float64, for proofs (recomputed where it is not stored so)."""
