@@ -120,8 +120,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearRegressor):
         if self.positive:
             return solve_positive(design), design.basis().rank
         if self.norm == "l2":
-            solution, basis = solve_least_squares(design)
-            known = least_squares_errors(design, basis, solution.state, self.fit_intercept)
+            solution, basis, residual = solve_least_squares(design)
+            known = least_squares_errors(design, basis, residual, self.fit_intercept)
             self._errors, self.degrees_of_freedom_ = known or (None, None)
             return solution, basis.rank
         basis, solve = design.basis(), _absolute if self.norm == "l1" else _largest
@@ -184,11 +184,8 @@ def _largest(design: DenseDesign, basis: Range, y: np.ndarray, intercept: bool) 
 
 
 # ---------------------------------------------------------------- least squares
-def solve_least_squares(design: DenseDesign) -> tuple[Solution, Range]:
-    """Minimise Σ w (y − Xc)²; return the c of least norm, shape (d, t), and the range of X.
-
-    The state of the solution is the residual.
-    """
+def solve_least_squares(design: DenseDesign) -> tuple[Solution, Range, np.ndarray]:
+    """Minimise Σ w (y − Xc)²; return the c of least norm, shape (d, t), the range of X, y − Xc."""
     X, Y = design.weighted()
     basis, target = _small(X, Y, design.subtracted)
     coef = basis.coef(basis.U.T @ target)
@@ -197,7 +194,7 @@ def solve_least_squares(design: DenseDesign) -> tuple[Solution, Range]:
     residual = Y - X @ coef
     certificate = prove_least_squares(X, Y, coef, residual, norms, parts, f"{len(X)} rows")
     status = Status.OPTIMAL if certificate.ok else Status.ROUNDING
-    return Solution(coef, status, certificate, state=residual), basis
+    return Solution(coef, status, certificate), basis, residual
 
 
 def _small(X: np.ndarray, Y: np.ndarray, subtracted: np.ndarray) -> tuple[Range, np.ndarray]:
