@@ -61,6 +61,9 @@ class DenseGram(Gram):
     def error(self, rows: Any, weights: Any, columns: Any) -> float:
         return self._source.error(rows, weights, columns, direct=False)
 
+    def value_error(self) -> float:
+        return self._source.value_error(direct=False)
+
     def in_double(self) -> Gram:
         return self if self.dtype == np.float64 else self._source.in_double()
 
@@ -116,9 +119,9 @@ class BlockedGram(Gram):
     def error(self, rows: Any, weights: Any, columns: Any, direct: bool = True) -> float:
         return largest_sum_error(self.kernel, self.Y[columns], self.X[rows], weights, direct)
 
-    def value_error(self) -> float:
+    def value_error(self, direct: bool = True) -> float:
         """Return how far a value may be off, relative to √(k(x, x) k(y, y))."""
-        return value_error(self.kernel, self.X, self.Y, direct=True)
+        return value_error(self.kernel, self.X, self.Y, direct)
 
     def bounded_sums(self, rows: Any, weights: Any, columns: Any) -> np.ndarray:
         X, Y = self.Y[columns], self.X[rows]

@@ -18,7 +18,7 @@ from mercer._clock import deadline, look
 from mercer.kernels import _direct_loops as loops
 from mercer.kernels.sample import Sample
 
-MOST_COLUMNS = 48  # of rows that are compared one by one; beyond, a matrix product is faster
+MOST_COLUMNS = 128  # of rows that are compared one by one; beyond, a matrix product is faster
 # and of blocks of rows, for which a product has more to do at once
 MOST_OF_BLOCKS = {np.dtype(np.float32): 40, np.dtype(np.float64): 14}
 SERIAL = 2**18  # values that are not worth a second thread
@@ -48,18 +48,25 @@ class Differences(NamedTuple):
 
     @classmethod
     def of(
-        cls, X: Sample, Y: Sample, dtype: np.dtype, p: float, power: float, rate: float
+        cls,
+        X: Sample,
+        Y: Sample,
+        dtype: np.dtype,
+        p: float,
+        power: float,
+        rate: float,
+        most_columns: int = MOST_COLUMNS,
     ) -> Differences | None:
         """Return them; None where a matrix product serves better, or tiles can do more."""
         roots = {1.0: False, 0.5: True}
         if X.is_sparse or Y.is_sparse or p not in (1.0, 2.0) or power not in roots:
             return None
-        if X.data.shape[1] > MOST_COLUMNS:
+        if X.data.shape[1] > most_columns:
             return None
         given = np.result_type(X.dtype, Y.dtype, dtype)
         finer = bool(given != dtype)
         left, right = (s.shifted(dtype, Y) if finer else s for s in (X, Y))
-        rows, columns = left.rows(dtype), np.ascontiguousarray(right.rows(dtype).T)
+        rows, columns = left.rows(dtype), right.columns(dtype)
         none = np.empty(0, dtype)
         norms = [s.squared_norms(dtype) if finer else none for s in (left, right)]
         scale = dtype.type(-min(rate, float(np.finfo(dtype).max)))

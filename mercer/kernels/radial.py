@@ -130,9 +130,12 @@ class PowerExponential(Radial):
         raise_to(values, self._power)
         negative_exp(values, self._rate)
 
-    def differences(self, X: Sample, Y: Sample, dtype: np.dtype) -> Differences | None:
+    def differences(
+        self, X: Sample, Y: Sample, dtype: np.dtype, **most_columns: int
+    ) -> Differences | None:
         rows = self.mapped(X), self.mapped(Y)
-        return Differences.of(*rows, dtype, float(self.p), self._power, self._rate)
+        form = float(self.p), self._power, self._rate
+        return Differences.of(*rows, dtype, *form, **most_columns)
 
     def slope(self, values: np.ndarray) -> None:
         e, rate = self._power, self._rate

@@ -105,6 +105,10 @@ class Sample:
             return self.data
         return self.derive(("rows", dtype), lambda data: data.astype(dtype), cheap=True).data
 
+    def columns(self, dtype: np.dtype) -> np.ndarray:
+        """Return the columns of dense rows, each one run of memory, computed once."""
+        return self._once(("columns", dtype), lambda: np.ascontiguousarray(self.rows(dtype).T))
+
     def squared_norms(self, dtype: np.dtype) -> np.ndarray:
         """Return ‖x‖² of each row."""
         key = ("norms", dtype)

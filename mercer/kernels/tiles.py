@@ -118,12 +118,14 @@ def fill_tiles(
     each_tile(kernel, X, Y, out.dtype, write, mirror, stored)
 
 
-def differences(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> Differences | None:
+def differences(
+    kernel: Any, X: Sample, Y: Sample, dtype: np.dtype, **most_columns: int
+) -> Differences | None:
     """Return what computes rows of values from the differences of rows, if that is the fastest."""
     known = getattr(kernel, "differences", None)
     if known is None or working_dtype(kernel, X, Y, dtype) != dtype:
         return None
-    return known(X, Y, np.dtype(dtype))
+    return known(X, Y, np.dtype(dtype), **most_columns)
 
 
 def block_differences(kernel: Any, X: Sample, Y: Sample, dtype: np.dtype) -> Differences | None:

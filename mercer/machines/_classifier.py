@@ -121,8 +121,6 @@ class MarginClassifier(MarginEstimator):
         solutions = [one if isinstance(one, MarginSolution) else None for one in begun]
 
         def solve(number: int, worker: int = 0, values: Any = None) -> None:
-            if solutions[number] is not None:
-                return
             index, problem = parts[number]
             solution = self._solve_one(
                 training.K,
@@ -143,13 +141,12 @@ class MarginClassifier(MarginEstimator):
                 )
             solutions[number] = solution
 
-        if all(solutions):
-            return solutions  # type: ignore[return-value]
+        left = [number for number, solution in enumerate(solutions) if solution is None]
         try:
-            self._in_threads(solve, training, limits)
+            self._in_threads(solve, left, training, limits)
         except KeyboardInterrupt:
             limits.interrupt()
-        for number in range(len(pairs)):
+        for number in left:
             if solutions[number] is None:  # interrupted: the start is the best so far
                 solve(number)
         return solutions  # type: ignore[return-value]
@@ -174,22 +171,25 @@ class MarginClassifier(MarginEstimator):
             return [None] * len(parts)
         return solve_many(training.K, parts, tol=self.tol, limits=limits, about=names)
 
-    def _in_threads(self, solve: Callable[..., None], training: Training, limits: Limits) -> None:
-        """Solve all problems, side by side where their kernel values fit into memory."""
+    def _in_threads(
+        self, solve: Callable[..., None], left: list[int], training: Training, limits: Limits
+    ) -> None:
+        """Solve the problems that are left, side by side where their values fit into memory."""
         pairs, K = self._problems(), training.K
         sizes = [len(points) for points in training.points]
         largest = len(training.order) if min(pairs)[1] < 0 else sum(sorted(sizes)[-2:])
         few = len(training.order) < SIDE_BY_SIDE
         if few or not is_dense(K, largest, limits.memory // (2 * n_threads())):
-            for number in range(len(pairs)):
+            for number in left:
                 solve(number)
             return
         blocks_fit = PairBlocks.nbytes(sizes, K.dtype.itemsize) <= limits.memory // 2
-        if not self._by_pairs or K.keeps_rows or not blocks_fit:
-            run_tiles(solve, range(len(pairs)), n_threads(), limits.interrupt)
+        few_pairs = 2 * len(left) < len(pairs)  # which do not use most of the blocks
+        if not self._by_pairs or few_pairs or K.keeps_rows or not blocks_fit:
+            run_tiles(solve, left, n_threads(), limits.interrupt)
             return
         blocks = PairBlocks(K, training.points)
-        for first, numbers in groupby(range(len(pairs)), key=lambda number: pairs[number][0]):
+        for first, numbers in groupby(left, key=lambda number: pairs[number][0]):
             blocks.start(first)
 
             def solve_pair(number: int, worker: int) -> None:
@@ -222,7 +222,8 @@ class MarginClassifier(MarginEstimator):
         if minus < 0:
             index = np.arange(len(training.order))
         else:
-            index = np.sort(np.concatenate([training.points[plus], training.points[minus]]))
+            both = np.concatenate([training.points[plus], training.points[minus]])
+            index = np.sort(both, kind="stable")  # mostly two runs, which merge in one pass
         sign = np.full(len(training.order), -1.0)
         sign[training.points[plus]] = 1.0
         return index, sign[index]

@@ -129,11 +129,13 @@ def _lazily(
 
 @compiled_part(inline="always")
 def _solve(
-    matrix, rows, index, diagonal, z, lo, hi, eps, tol, early, lazy, whole, operations, K, fixed,
-    room, held_room, beta, e,
+    matrix, rows, index, diagonal, z, lo, hi, eps, tol, early, lazy, whole_up_to, operations, K,
+    fixed, room, held_room, beta, e,
 ):  # fmt: skip
     """Solve one problem; return (steps, whether violation and gap are within the tolerance)."""
     m, fetched = len(z), index
+    whole = m <= whole_up_to or len(matrix) > 0
+    early = 1.0 if whole else early
     have = np.zeros(m, np.bool_)
     if len(matrix) > 0:
         for i in range(m):
@@ -168,16 +170,17 @@ def _solve(
 
 @compiled()
 def solve_each(
-    matrix, rows, todo, offsets, index, diagonal, z, lo, hi, eps, tol, early, lazy, whole,
+    matrix, rows, todo, offsets, index, diagonal, z, lo, hi, eps, tol, early, lazy, whole_up_to,
     operations, K, fixed, room, held_room, beta, e, steps, done,
 ):  # fmt: skip
     """Solve the problems ``todo``, each on its part offsets[p] … offsets[p + 1] of the arrays.
 
     Kernel values come from a ``matrix`` of all points, or if that is empty from their ``rows``;
-    ``lazy`` is the share of rows that are fetched one by one, ``early`` that at which it is asked
-    whether it will do; a problem that needs more is left, or with ``whole`` gets all. No more than
-    about ``operations`` are spent on each. ``K`` and ``room`` hold the square of the largest
-    problem; ``fixed`` and ``held_room`` are the same memory, not written to.
+    ``lazy`` is the share of rows that are fetched one by one. Who needs more gets all, up to
+    ``whole_up_to`` points; a larger problem is left, and is asked whether it will need more when
+    the share ``early`` is there. No more than about ``operations`` are spent on each. ``K`` and
+    ``room`` hold the square of the largest problem; ``fixed`` and ``held_room`` are the same
+    memory, not written to.
     """
     for p in todo:
         a, b = offsets[p], offsets[p + 1]
@@ -185,7 +188,7 @@ def solve_each(
         square, held = K[: m * m].reshape(m, m), fixed[: m * m].reshape(m, m)
         steps[p], done[p] = _solve(
             matrix, rows, index[a:b], diagonal[a:b], z[a:b], lo[a:b], hi[a:b], eps, tol, early,
-            lazy, whole, operations, square, held, room, held_room, beta[a:b], e[a:b],
+            lazy, whole_up_to, operations, square, held, room, held_room, beta[a:b], e[a:b],
         )  # fmt: skip
         newton._set_residuals(held, z[a:b], beta[a:b], e[a:b])  # of β ≠ 0 all rows are there
 

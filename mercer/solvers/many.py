@@ -21,8 +21,10 @@ from mercer.solvers.dense import OPERATIONS_BETWEEN_CHECKS as BETWEEN
 from mercer.solvers.margin import CLEARANCE, DENSE_UP_TO, MarginSolution, exact_residuals
 from mercer.solvers.smo import SmoState
 
-CHECK_ALL = 2**17  # kernel values of a proof that leaves out no point
+CHECK_ALL = 2**17  # kernel values of a proof that leaves out no point, of rows of few columns
+FEW_COLUMNS = 16
 SQUARES_TOGETHER = 2**24  # kernel values of what a thread solves before it looks at the clock
+MOST_OF_PROOFS = 256  # columns of rows whose proofs are compiled: those of many pairs at once
 SIDE_BY_SIDE = 2000  # points of all problems that are worth a second thread
 LAZY = 0.4  # share of its rows that a problem fetches one by one
 EARLY = 0.15  # share at which one without others is left, whose rows all threads can compute
@@ -92,6 +94,14 @@ def _is_plain(parts: Sequence[Part], limits: Limits) -> bool:
     return finite and same and limits.max_iter < 0 and not any(p.total for _, p in parts)
 
 
+def _rows_in_double(K: Gram) -> Differences | None:
+    """Return the rows that proofs in compiled loops compute values from; None without such."""
+    exact = K.in_double()
+    if type(exact) is not BlockedGram:
+        return None
+    return differences(exact.kernel, exact.X, exact.Y, exact.dtype, most_columns=MOST_OF_PROOFS)
+
+
 class _Many:
     """All problems, one after the other in arrays."""
 
@@ -125,7 +135,7 @@ class _Many:
             for _ in range(workers)
         ]
 
-        plan = (EARLY, LAZY, False, 4 * BETWEEN) if self.is_alone else (1.0, LAZY, True, BETWEEN)
+        plan = EARLY, LAZY, SIDE_BY_SIDE, (4 if self.is_alone else 1) * BETWEEN
 
         def work(todo: np.ndarray, worker: int) -> None:
             if limits.stopped():
@@ -152,29 +162,28 @@ class _Many:
         if self.K.dtype == np.float64 and self.source.is_matrix:
             self.checked = np.diff(self.offsets)
             return
-        exact = (
-            None if self.source.is_matrix or self.is_alone else KernelSource.of(self.K.in_double())
-        )
+        exact = None if self.is_alone else _rows_in_double(self.K)
         if exact is None:
             self._prove_one_by_one()
             return
-        clearance = np.maximum(CLEARANCE, 4 * self._errors())
+        check_all = CHECK_ALL * FEW_COLUMNS // max(FEW_COLUMNS, exact.X.shape[1])
+        clearance = np.maximum(CLEARANCE, 4 * self._errors(check_all))
 
         def work(todo: np.ndarray, worker: int) -> None:
             loops.residuals_each(
-                exact.rows, todo, self.offsets, self.index, self.z, self.lo, self.hi, self.eps,
-                CHECK_ALL, clearance, self.beta, self.e, self.checked,
+                exact, todo[self.done[todo]], self.offsets, self.index, self.z, self.lo, self.hi,
+                self.eps, check_all, clearance, self.beta, self.e, self.checked,
             )  # fmt: skip
 
         run_tiles(work, self._shares(workers), workers)
 
-    def _errors(self) -> np.ndarray:
+    def _errors(self, check_all: int) -> np.ndarray:
         """Return how far the residuals of each problem may be off, where proofs ask: k(x, x) is 1.
 
         The offset, which they tell, may be off as much.
         """
         sizes = np.add.reduceat(np.abs(self.beta), self.offsets[:-1])
-        if int(np.diff(self.offsets).max()) ** 2 <= CHECK_ALL:
+        if int(np.diff(self.offsets).max()) ** 2 <= check_all:
             return np.full(len(sizes), np.inf)
         return np.maximum(sizes, 1.0) * self.K.value_error()
 
