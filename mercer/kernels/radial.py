@@ -133,9 +133,9 @@ class PowerExponential(Radial):
     def differences(
         self, X: Sample, Y: Sample, dtype: np.dtype, **most_columns: int
     ) -> Differences | None:
-        rows = self.mapped(X), self.mapped(Y)
-        form = float(self.p), self._power, self._rate
-        return Differences.of(*rows, dtype, *form, **most_columns)
+        X, Y = self.mapped(X), self.mapped(Y)
+        p, power, rate = float(self.p), self._power, self._rate
+        return Differences.of(X, Y, dtype, p, power, rate, **most_columns)
 
     def slope(self, values: np.ndarray) -> None:
         e, rate = self._power, self._rate
