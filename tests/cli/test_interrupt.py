@@ -97,10 +97,12 @@ def test_an_interrupted_report_has_the_scores(mercer, table, monkeypatch):
 
 def test_a_signal_ends_a_long_run(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 12))
-    y = np.where(np.sin(X[:, 0] * 2) + X[:, 1] * X[:, 2] + rng.normal(0, 0.3, 6000) > 0, "a", "b")
+    X = rng.normal(size=(20_000, 12))
+    noise = rng.normal(0, 0.3, len(X))
+    y = np.where(np.sin(X[:, 0] * 2) + X[:, 1] * X[:, 2] + noise > 0, "a", "b")
     pl.DataFrame(X).with_columns(y=pl.Series(y)).write_csv(tmp_path / "big.csv")
-    words = ["fit", "big.csv", "-t", "y", "--model", "svm", "--time-limit", "1h"]
+    work = ["--effort", "thorough", "--time-limit", "1h"]
+    words = ["fit", "big.csv", "-t", "y", "--model", "svm", *work]
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "mercer", *words],
         cwd=tmp_path,
@@ -111,7 +113,7 @@ def test_a_signal_ends_a_long_run(tmp_path):
     assert process.stdout is not None
     while not process.stdout.readline().startswith("columns"):  # tuning comes next
         assert process.poll() is None
-    time.sleep(1.5)
+    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     # long before the hour: what is left to do is short, but cores may be busy with other tests
     _, err = process.communicate(timeout=900)

@@ -29,20 +29,23 @@ def objective(X, y, model):
 
 
 def lower_bound(X, y, model, weight=None):
-    """Return a bound of the minimum, by the dual of a table with √(nλ(1 − ρ)) I below it."""
+    """Return a bound of the minimum, by the dual at the residual.
+
+    What the slopes have beyond nλρ costs its square over nλ(1 − ρ); the lasso, which has no such
+    price, takes the residual made so small that none has.
+    """
     weight = np.ones(len(y)) if weight is None else weight / weight.mean()
-    n, d = X.shape
-    root, mean = np.sqrt(weight)[:, None], np.average(X, axis=0, weights=weight)
-    center = np.average(y, weights=weight)
-    ridge = np.sqrt(n * model.lam * (1 - model.l1_ratio))
-    A = np.vstack([root * (X - mean), ridge * np.eye(d)])
-    t = np.append(root[:, 0] * (y - center), np.zeros(d))
+    n, root = len(y), np.sqrt(weight)[:, None]
+    A = root * (X - np.average(X, axis=0, weights=weight))
+    t = root[:, 0] * (y - np.average(y, weights=weight))
     r = t - A @ model.coef_
-    slopes = A.T @ r
-    steepest = slopes.max() if model.positive else np.abs(slopes).max()
-    bound = n * model.lam * model.l1_ratio
-    theta = r * min(1.0, bound / max(steepest, 1e-300))
-    return (t @ theta - 0.5 * theta @ theta) / n
+    slopes = A.T @ r if model.positive else np.abs(A.T @ r)
+    allowed, ridge = n * model.lam * model.l1_ratio, n * model.lam * (1 - model.l1_ratio)
+    if ridge == 0:
+        r = r * min(1.0, allowed / max(slopes.max(), 1e-300))
+        return (t @ r - 0.5 * r @ r) / n
+    excess = np.maximum(slopes - allowed, 0.0)
+    return (t @ r - 0.5 * r @ r - 0.5 * excess @ excess / ridge) / n
 
 
 @every_shape
