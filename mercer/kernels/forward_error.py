@@ -186,7 +186,8 @@ def _(kernel: Matern, sides: Operands) -> float:
 
 
 def _mapped(kernel: Radial, sides: Operands) -> Operands:
-    return sides._replace(X=kernel.mapped(sides.X), Y=kernel.mapped(sides.Y))
+    X, Y = kernel.mapped(sides.X, sides.Y)
+    return sides._replace(X=X, Y=Y)
 
 
 def _radius_fits(kernel: Any, rows: Operands, power: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._floats import EPS
+from mercer.kernels.sample import Sample
 
 ASYMMETRY = 1e-8  # of the largest entry: beyond, a matrix was not meant to be symmetric
 NEGATIVE = 1e-8  # of the largest eigenvalue: beyond, a matrix is no metric
@@ -65,6 +67,19 @@ def _check_matrix(P: np.ndarray) -> np.ndarray:
     return P
 
 
+def shared_part(data: Any) -> np.ndarray | None:
+    """Return what can be taken off the entries of each column without rounding; None if nothing.
+
+    Of a column whose largest entry is at most twice its smallest one it is that one, else 0.
+    """
+    if sp.issparse(data) or not len(data):
+        return None
+    low, high = (f(data, axis=0).astype(np.float64) for f in (np.min, np.max))
+    near, far = np.where(low > 0, (low, high), (-high, -low))
+    origin = np.where((near > 0) & (far <= 2.0 * near), low, 0.0)
+    return origin if origin.any() else None
+
+
 @dataclass(frozen=True, eq=False)
 class RowMap:
     """Rows z = x F in which a metric is a plain distance, times ``unit`` to the power p.
@@ -95,6 +110,17 @@ class RowMap:
         if self.factor.ndim == 2:
             return np.asarray(data @ self.factor)
         return sp.csr_array(data.multiply(self.factor)) if sp.issparse(data) else data * self.factor
+
+    def around(self, anchor: Sample) -> tuple[Hashable, Callable[[Any], Any]]:
+        """Return a name and what maps rows, minus the part that all rows of the anchor have.
+
+        Differences of the rows are exact then. Products with the factor would have rounded columns
+        that are far from 0, and a matrix would have mixed what they lost into the others.
+        """
+        origin = anchor.summary("origin", shared_part)
+        if origin is None:
+            return self, self.rows
+        return (self, origin.tobytes()), lambda data: self.rows(data - origin)
 
     def back(self, gradients: np.ndarray) -> np.ndarray:
         """Return gradients with respect to x from those with respect to z, the last axis."""

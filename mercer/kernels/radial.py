@@ -66,12 +66,15 @@ class Radial(VectorKernel):
         self.__dict__.pop("_map", None)
         return super().set_params(**params)
 
-    def mapped(self, X: Sample) -> Sample:
-        """Return the rows in which the metric is a plain distance."""
-        return X if self._map is None else X.derive(self._map, self._map.rows)
+    def mapped(self, X: Sample, Y: Sample) -> tuple[Sample, Sample]:
+        """Return the rows of both in which the metric is a plain distance."""
+        if self._map is None:
+            return X, Y
+        how = self._map.around(Y)
+        return X.derive(*how), Y.derive(*how)
 
     def mapped_pair(self, pair: Pair) -> Pair:
-        return pair if self._map is None else pair.derive(self._map, self._map.rows)
+        return pair if self._map is None else pair.derive(*self._map.around(pair.Y))
 
     @property
     def _unit(self) -> float:
@@ -92,7 +95,7 @@ class Radial(VectorKernel):
         if self.gamma == "auto":
             return bound | {"gamma": 1.0 / X.data.shape[1]}
         under = type(self)(**{**self.get_params(deep=False), **bound})
-        rows = under.mapped(X)
+        rows = X if under._map is None else Sample(under._map.rows(X.data))
         variance = entry_variance(rows.data, weights)
         require_squares(float(rows.summary("largest", largest_size)))
         size = rows.data.shape[1] ** (1.0 / self.p) * np.sqrt(variance)
@@ -108,8 +111,7 @@ class Radial(VectorKernel):
     def distances(self, X: Sample) -> np.ndarray:
         """Return what γ multiplies, for all pairs of rows of a sample, shape (n, n)."""
         values = np.empty((len(X), len(X)))
-        rows = self.mapped(X)
-        pair = Pair(rows, rows, self._uses(), np.dtype(np.float64))
+        pair = Pair(*self.mapped(X, X), self._uses(), np.dtype(np.float64))
         VectorKernel._fill_statistic(self, pair, values)
         return self._reach(values ** (1.0 / self.p))
 
@@ -133,7 +135,7 @@ class PowerExponential(Radial):
     def differences(
         self, X: Sample, Y: Sample, dtype: np.dtype, **most_columns: int
     ) -> Differences | None:
-        X, Y = self.mapped(X), self.mapped(Y)
+        X, Y = self.mapped(X, Y)
         p, power, rate = float(self.p), self._power, self._rate
         return Differences.of(X, Y, dtype, p, power, rate, **most_columns)
 

@@ -80,6 +80,17 @@ def test_what_is_called_proved_is_true(estimator, kind, seed):
     assert not false
 
 
+@pytest.mark.parametrize(
+    "estimator", [MetricRidge(random_state=0), MetricRidgeClassifier(random_state=0)]
+)
+@pytest.mark.parametrize("kind", ["one column far off", "offset 1e8"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_metric_takes_no_digits_of_columns_far_from_0(estimator, kind, seed):
+    end, false = audit(estimator, ODD[kind](np.random.default_rng(seed)))
+    assert end == "proved"
+    assert not false
+
+
 # ---------------------------------------------------------------- the auditor itself
 @pytest.mark.parametrize(
     ("estimator", "name"),

@@ -45,6 +45,19 @@ def test_weights_scale_columns(kernel):
     np.testing.assert_allclose(single, under(X, Y), rtol=2e-5)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "metric"),
+    [(Laplacian(gamma=0.3), w), *((kernel, metric) for kernel in EUCLIDEAN for metric in (w, P))],
+)
+def test_columns_far_from_0_lose_no_digits(kernel, metric):
+    near = np.round(X * 2.0**10) / 2.0**10  # so that the sums are exact
+    far = near + np.array([1e8, 0.0, -1e9, 3e4])
+    under = type(kernel)(**kernel.get_params(deep=False) | {"metric": metric})
+    np.testing.assert_allclose(under(far), under(near), rtol=1e-12)
+    np.testing.assert_allclose(under(far[:9], far), under(near[:9], near), rtol=1e-12)
+    np.testing.assert_allclose(under(far[:1], far[1:2]), under(near[:1], near[1:2]), rtol=1e-12)
+
+
 @given(p=st.floats(0.2, 2.0), share=st.floats(0.1, 1.0), gamma=st.floats(0.01, 10.0))
 def test_any_exponent_of_any_norm(p, share, gamma):
     q = p * share
