@@ -252,7 +252,8 @@ def test_many_sparse_columns_are_swept_as_they_are():
     assert np.count_nonzero(swept.value) > 100
     assert swept.certificate.ok
     assert by_hessian.certificate.ok
-    np.testing.assert_allclose(swept.certificate.primal, by_hessian.certificate.primal, rtol=1e-5)
+    one, other = swept.certificate, by_hessian.certificate
+    assert abs(one.primal - other.primal) <= max(one.gap, other.gap)  # both are above the minimum
 
 
 def test_sweeps_over_sparse_columns_minimise_the_parabola():
