@@ -55,10 +55,11 @@ def combine_rows(
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def _add_products(values, weights, out):
     for c in range(weights.shape[0]):
+        column = weights[c].copy()  # one run of memory, or nothing would be vectorised
         for i in range(values.shape[0]):
             total = 0.0
             for j in range(values.shape[1]):
-                total += np.float64(values[i, j]) * weights[c, j]
+                total += np.float64(values[i, j]) * column[j]
             out[i, c] += total
 
 

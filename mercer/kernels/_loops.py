@@ -16,7 +16,6 @@ from mercer._compiled import compiled, compiled_part, instruction
 
 _REORDER = {"reassoc", "contract", "nsz"}
 FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
-LANES = 16  # rows that share one pass over the other operand's non-zeros
 ROUND = 1.5 * 2.0**52  # added to a float64, it leaves an integer in the last bits
 CHUNK = 64  # entries that are looked at together, without a branch for each
 
@@ -172,42 +171,42 @@ def add_power_slopes(X, columns, slopes, coefs, p, out):
 
 
 @compiled_part()
-def _spread(i0, lanes, p, indices, values, place, panel):
-    """Write a few CSR rows as columns of a panel that holds only the columns they use."""
-    used = 0
-    for lane in range(lanes):
-        for a in range(p[i0 + lane], p[i0 + lane + 1]):
-            if place[indices[a]] < 0:
-                place[indices[a]] = used
-                panel[used] = 0
-                used += 1
-            panel[place[indices[a]], lane] = values[a]
+def _by_columns(p, indices, values, m, n_columns):
+    """Return m CSR rows by their columns: where each column starts, its rows, its values."""
+    starts = np.zeros(n_columns + 1, np.int32)
+    for a in range(p[0], p[m]):
+        starts[indices[a] + 1] += 1
+    for c in range(n_columns):
+        starts[c + 1] += starts[c]
+    count = p[m] - p[0]
+    rows, entries, place = np.empty(count, np.int32), np.empty(count, values.dtype), starts.copy()
+    for j in range(m):
+        for a in range(p[j], p[j + 1]):
+            k = place[indices[a]]
+            rows[k], entries[k] = j, values[a]
+            place[indices[a]] = k + 1
+    return starts, rows, entries
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath={"contract"})
 def inner_sparse(xp, xi, xv, yp, yi, yv, n_columns, out):
-    """Write x·y for all pairs of CSR rows: 16 rows of X are spread out, Y is read once for all."""
-    widest = 0
-    for i0 in range(0, out.shape[0], LANES):
-        i1 = min(i0 + LANES, out.shape[0])
-        widest = max(widest, xp[i1] - xp[i0])
-    panel = np.zeros((min(widest, n_columns), LANES), xv.dtype)
-    place = np.full(n_columns, -1, np.int32)
-    total = np.zeros(LANES, xv.dtype)
-    for i0 in range(0, out.shape[0], LANES):
-        lanes = min(LANES, out.shape[0] - i0)
-        _spread(i0, lanes, xp, xi, xv, place, panel)
-        for j in range(out.shape[1]):
-            total[:] = 0
-            for b in range(yp[j], yp[j + 1]):
-                row = place[yi[b]]
-                if row >= 0:
-                    for lane in range(LANES):
-                        total[lane] += yv[b] * panel[row, lane]
-            for lane in range(lanes):
-                out[i0 + lane, j] = total[lane]
-        for a in range(xp[i0], xp[i0 + lanes]):
-            place[xi[a]] = -1
+    """Write x·y for all pairs of CSR rows: what is not zero in both is all that is touched.
+
+    Terms of a sum come in the order of the columns, so that x·y is y·x.
+    """
+    m = out.shape[1]
+    starts, rows, entries = _by_columns(yp, yi, yv, m, n_columns)
+    for i in range(out.shape[0]):
+        row = out[i]
+        row[:] = 0
+        for a in range(xp[i], xp[i + 1]):
+            start, stop, x = starts[xi[a]], starts[xi[a] + 1], xv[a]
+            if stop - start == m:
+                for j in range(m):
+                    row[j] += x * entries[start + j]
+            else:
+                for k in range(start, stop):
+                    row[rows[k]] += x * entries[k]
 
 
 @instruction(lambda x: np.ldexp(np.float32(1.0), int(x)))

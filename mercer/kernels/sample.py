@@ -19,7 +19,7 @@ from mercer.kernels import _loops
 
 STATISTICS = ("inner", "squared_distance", "l1")
 
-ZEROS = 25  # entries of a matrix product that take as long as one of sparse rows
+ZEROS = 12  # entries of a matrix product that take as long as one of sparse rows
 MOST_COLUMNS = 2048  # of sparse rows of a tile that are written out: they stay in the cache
 FEW_ROWS = 16  # so few are not worth writing out the others
 

@@ -70,16 +70,34 @@ def each_tile(
     uses, work = kernel._uses(), working_dtype(kernel, X, Y, dtype)
     size = max((t[0].stop - t[0].start) * (t[1].stop - t[1].start) for t in tiles)
     buffers = [scratch((size,), work, brief=True) for _ in range(min(workers, len(tiles)))]
+    strips = [Strip(X) for _ in buffers]
+    parts: dict[int, Sample] = {}  # of Y, with what they have derived
 
     def compute(tile: Tile, worker: int) -> None:
         known: dict[Any, Any] = {name: values[tile] for name, values in stored.items()}
-        pair = Pair(X[tile[0]], Y[tile[1]], uses, work, known)
+        rows, columns = tile
+        if columns.start not in parts:
+            parts[columns.start] = Y[columns]
+        pair = Pair(strips[worker].of(rows), parts[columns.start], uses, work, known)
         n, m = pair.shape
         values = buffers[worker][: n * m].reshape(n, m)
         kernel._fill(pair, values)
         use(tile, values, worker)
 
     run_tiles(compute, tiles, workers)
+
+
+class Strip:
+    """The rows of a tile, which the next one mostly has, too."""
+
+    def __init__(self, X: Sample):
+        self._X, self._rows, self._part = X, slice(0), X
+
+    def of(self, rows: slice) -> Sample:
+        """Return these rows of the sample."""
+        if rows != self._rows:
+            self._rows, self._part = rows, self._X[rows]
+        return self._part
 
 
 def count_workers(kernel: Any, X: Sample, Y: Sample) -> int:

@@ -262,7 +262,7 @@ class GramSet(WorkingSet):
             if stopped:
                 return stopped
             done, again = sweeps(
-                self.gram, self.rest, self.w, b, self.yy, lam, self.ridge, self.positive, tol, most
+                self._G, self.rest, self.w, b, self.yy, lam, self.ridge, self.positive, tol, most
             )
             self.steps += done
             if again:  # that was slow

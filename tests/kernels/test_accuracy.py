@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
@@ -129,3 +130,17 @@ def test_accuracy_holds_over_many_tiles():
     X = table(1100, 6).astype(np.float32)  # more than two tiles of 512 rows, in threads
     kernel = RBF(gamma=0.2)
     assert np.abs(kernel(X) - by_differences(kernel, X, X)).max() < TOLERANCE["float32"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("density", [0.01, 0.06])  # up to a twelfth they stay sparse
+def test_sparse_products_are_those_of_dense_rows(density, dtype):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(70, 40)) * (rng.random((70, 40)) < density)
+    rows[:, 7] = 1.0  # a column without a zero, among others of none
+    rows[5] = 0.0
+    X, Y = sp.csr_array(rows[:50].astype(dtype)), sp.csr_array(rows[20:].astype(dtype))
+    products = Linear()(X, Y)
+    terms = np.abs(rows[:50]) @ np.abs(rows[20:]).T
+    assert (np.abs(products - rows[:50] @ rows[20:].T) <= 8 * np.finfo(dtype).eps * terms).all()
+    np.testing.assert_array_equal(products, Linear()(Y, X).T)
