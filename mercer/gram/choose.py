@@ -23,6 +23,8 @@ from mercer.kernels.tiles import TILE, differences, fill_tiles, work_per_value
 
 MARGIN_WHOLE = 8000  # points of a margin machine whose values are all held
 MARGIN_DOUBLE = 300  # points whose values are so few that they may as well be in float64
+MARGIN_GROUPS = 4  # classes from which on pairs use few of the values, and rows may be wider
+MARGIN_COLUMNS = 64  # of rows of fewer classes: of wider ones all values are sooner there
 ROWS_WHOLE = 1000  # points whose values are all held where only some rows are asked for
 ROWS_CACHED = 64  # rows that make a cache worth having
 TRIANGLE_ALWAYS = 2**28  # bytes of a triangle kept in any case: the next fit uses them again
@@ -55,7 +57,8 @@ def gram(
     Purpose "margin", the rows of some points again and again:
 
     1. up to 300 points, or a kernel that runs Python code: as "direct";
-    2. "blocked" where rows have few columns and a value costs next to nothing;
+    2. "blocked" where rows have few columns and a value costs next to nothing: 64, or 128 where
+       there are groups of four classes or more;
     3. else in float32, if its range is enough: up to 8,000 points "dense" if all values fit;
        "cached" where a value costs more than 300 operations (or no tile fits), "blocked" where it
        is cheaper to compute it again.
@@ -180,7 +183,9 @@ def _for_direct(r: Request) -> str:
 
 def _for_margin(r: Request) -> str:
     many = len(r.X) > MARGIN_DOUBLE and r.tile_bytes <= r.budget
-    if many and differences(r.kernel, r.X, r.Y, r.dtype) is not None:
+    in_pairs = r.groups is not None and len(r.groups) > MARGIN_GROUPS
+    widest = {} if in_pairs else {"most_columns": MARGIN_COLUMNS}
+    if many and differences(r.kernel, r.X, r.Y, r.dtype, **widest) is not None:
         return "blocked"
     if _is_held_for_margin(r.kernel, r.X):
         return _for_direct(r)

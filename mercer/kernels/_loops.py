@@ -188,11 +188,12 @@ def _by_columns(p, indices, values, m, n_columns):
     return starts, rows, entries
 
 
-@compiled(fastmath={"contract"})
+@compiled()
 def inner_sparse(xp, xi, xv, yp, yi, yv, n_columns, out):
     """Write x·y for all pairs of CSR rows: what is not zero in both is all that is touched.
 
-    Terms of a sum come in the order of the columns, so that x·y is y·x.
+    Each product and each sum, in the order of the columns, is rounded by itself, so that x·y is y·x
+    whatever other rows there are.
     """
     m = out.shape[1]
     starts, rows, entries = _by_columns(yp, yi, yv, m, n_columns)
