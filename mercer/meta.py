@@ -56,10 +56,12 @@ class Around(MetaEstimatorMixin, Reporting, BaseEstimator):
 
 
 def innermost(model: Any) -> Any:
-    """Return the fitted model that others stand around."""
+    """Return the model that others stand around, the fitted one if there is one."""
     if isinstance(model, Pipeline):
         return innermost(model[-1])
-    return innermost(model.estimator_) if isinstance(model, Around) else model
+    if isinstance(model, Around):
+        return innermost(getattr(model, "estimator_", model.estimator))
+    return model
 
 
 # ---------------------------------------------------------------- classes

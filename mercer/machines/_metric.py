@@ -75,6 +75,9 @@ class MetricEstimator(RidgeEstimator):
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
     }
 
+    fits_alone: ClassVar[bool] = True
+    """Whether a search makes several fits at once: one fit does not fill all cores."""
+
     metric: str
     rounds: int
     search_rows: int
@@ -179,7 +182,7 @@ class MetricEstimator(RidgeEstimator):
         self.chosen_ = best.told() | {"cut": any(search.cut for search in searches)}
         self._taught_lam = None
         if len(some.Y) < len(rows) or (self.landmarks or len(rows)) < len(rows):
-            found = fit_loo(kernel, some, self._lams(), parse_memory(self.memory))
+            found = fit_loo(kernel, some, self._lams(), parse_memory(self.memory), best.lam)
             self._taught_lam = found.errors.best
             self._keep_left_out(found, some.Y, some.weight)
         return self._landmarks_in_time(rows, limits)
@@ -268,7 +271,7 @@ class MetricEstimator(RidgeEstimator):
         }
         if self._taught_lam is not None:  # λ/w, the noise of a row, is the same for more of them
             return solve_ridge(K, Y, self._taught_lam / weight, **options)
-        found = solve_ridge_loo(K, Y, weight, self._lams(), **options)
+        found = solve_ridge_loo(K, Y, weight, self._lams(), **options, near=self.chosen_["lam"])
         self._keep_left_out(found, Y, weight)
         return found
 

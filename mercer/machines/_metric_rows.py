@@ -110,11 +110,15 @@ def rows_within(memory: float) -> int:
 
 
 def fit_loo(
-    kernel: Radial, part: TargetRows, lams: np.ndarray | None = None, memory: int | None = None
+    kernel: Radial,
+    part: TargetRows,
+    lams: np.ndarray | None = None,
+    memory: int | None = None,
+    near: float | None = None,
 ) -> LooSolution:
-    """Fit ridge regression with the λ of the smallest leave-one-out error."""
+    """Fit ridge regression with the λ of the smallest leave-one-out error, sought near one."""
     K = gram(kernel, part.rows, purpose="direct", memory=memory)
-    return solve_ridge_loo(K, part.Y, part.weight, lams, memory=memory)
+    return solve_ridge_loo(K, part.Y, part.weight, lams, memory=memory, near=near)
 
 
 class Step(NamedTuple):
@@ -139,9 +143,11 @@ class MetricFold(NamedTuple):
     learn: TargetRows
     judge: TargetRows
 
-    def step(self, kernel: Radial, metric: np.ndarray | None) -> tuple[Step, LooSolution]:
-        """Fit with a kernel and see how it does on the rows held out."""
-        found = fit_loo(kernel, self.learn)
+    def step(
+        self, kernel: Radial, metric: np.ndarray | None, near: float | None = None
+    ) -> tuple[Step, LooSolution]:
+        """Fit with a kernel, λ about ``near``, and see how it does on the rows held out."""
+        found = fit_loo(kernel, self.learn, near=near)
         K = gram(kernel, self.judge.rows, self.learn.rows, storage="blocked")
         gaps = self.judge.Y - K @ found.value - found.intercept
         errors = (gaps**2).mean(axis=1) * self.judge.weight

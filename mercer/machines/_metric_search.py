@@ -85,6 +85,9 @@ class MetricTrial(NamedTuple):
     weight: float
     """What the rows weigh together."""
 
+    lam: float
+    """λ of the last fit, the geometric mean over the folds."""
+
     @property
     def error(self) -> float:
         """The mean squared error."""
@@ -99,6 +102,7 @@ class MetricTrial(NamedTuple):
             "rounds": self.rounds,
             "width": self.shape.width,
             "exponent": self.shape.exponent,
+            "lam": self.lam,
             "error": self.error,
         }
 
@@ -149,7 +153,8 @@ class MetricSearch:
     def run(self) -> MetricTrial:
         """Return the best way."""
         shape, error, lam = self._best_shape()
-        plain = MetricTrial(self.family.name, Way(NONE), 0, shape, shape, np.array([error]), 1.0)
+        name, errors = self.family.name, np.array([error])
+        plain = MetricTrial(name, Way(NONE), 0, shape, shape, errors, 1.0, lam)
         if not self.ways or len(self.part.Y) < FEWEST:
             return plain
         starts = self._starts(shape)
@@ -193,7 +198,8 @@ class MetricSearch:
                 learn = folds[number].learn
                 relevance = most_evident(self.plain, learn, start, self.limits)
                 metric = relevance.weights[learn.category]
-                step, _ = folds[number].step(relevance.kernel(self.plain, metric), metric)
+                kernel = relevance.kernel(self.plain, metric)
+                step, _ = folds[number].step(kernel, metric, relevance.lam)
                 found[number] = relevance, step.errors
 
         run_tiles(judge, range(FOLDS), n_threads(), self.limits.interrupt)
@@ -204,7 +210,8 @@ class MetricSearch:
         errors = np.concatenate([found[number][1] for number in range(FOLDS)])
         shown = shape._replace(exponent=self.relevance.exponent)
         weight = float(self.part.weight.sum())
-        trial = MetricTrial(self.family.name, way, 0, shown, shape, errors, weight)
+        lam = self.relevance.lam
+        trial = MetricTrial(self.family.name, way, 0, shown, shape, errors, weight, lam)
         self.trials.append(trial)
         return [trial] if trial.beats(plain, ONE_TRY) else []
 
@@ -303,25 +310,25 @@ class MetricSearch:
         start: Start,
     ) -> Iterator[Step]:
         """Yield the steps of one fold after that of the plain kernel, which all ways share."""
-        kernel, _, found = start
+        kernel, step, found = start
         for _ in range(self.rounds):
             metric = next_metric(kernel, fold.learn, found.value, way)
             if metric is None or self.limits.stopped():
                 return
             kernel = self.family.bound(fold.learn.rows, metric, shape)
-            step, found = fold.step(kernel, metric)
+            step, found = fold.step(kernel, metric, step.lam)
             yield step
 
     def _keep(self, way: Way, shape: KernelShape, paths: list[list[Step]]) -> list[MetricTrial]:
         """Keep and return a trial for each round of a way."""
         length = min(len(path) for path in paths)
-        sizes = np.array([[step.lam for step in path[:length]] for path in paths])
-        self.lams[way, shape] = np.exp(np.log(np.maximum(sizes, 1e-300)).mean(axis=0))
+        lams = _mean_lam([[step.lam for step in path[:length]] for path in paths])
+        self.lams[way, shape] = lams
         name, weight = self.family.name, float(self.part.weight.sum())
         rounds = range(length) if way.kind == NONE else range(1, length)
         errors = (np.concatenate([path[r].errors for path in paths]) for r in rounds)
         found = [
-            MetricTrial(name, way, r, shape, shape, rows, weight)
+            MetricTrial(name, way, r, shape, shape, rows, weight, float(lams[r]))
             for r, rows in zip(rounds, errors, strict=True)
         ]
         self.trials += found
@@ -339,31 +346,43 @@ class MetricSearch:
             beside = [shape for shape in self.family.near(best.shape) if shape not in tried]
             tried.update(beside)
             found = [
-                best._replace(shape=shape, errors=errors)
-                for shape, errors in self._judged(beside, metrics).items()
+                best._replace(shape=shape, errors=errors, lam=lam)
+                for shape, (errors, lam) in self._judged(beside, metrics, best.lam).items()
             ]
             self.trials += found
             best = min([best, *found], key=_error)
         return best
 
     def _judged(
-        self, shapes: list[KernelShape], metrics: list[np.ndarray | None]
-    ) -> dict[KernelShape, np.ndarray]:
-        """Return the errors of shapes with a metric for each fold; only of what was finished."""
+        self, shapes: list[KernelShape], metrics: list[np.ndarray | None], near: float
+    ) -> dict[KernelShape, tuple[np.ndarray, float]]:
+        """Return errors and λ of shapes with a metric for each fold; only of what was finished."""
         folds = self.folds
         jobs = [(shape, number) for shape in shapes for number in range(FOLDS)]
-        found: dict[tuple[KernelShape, int], np.ndarray] = {}
+        found: dict[tuple[KernelShape, int], Step] = {}
 
         def judge(job: tuple[KernelShape, int], worker: int) -> None:
             (shape, number), metric = job, metrics[job[1]]
             if not self.limits.stopped():
                 kernel = self.family.bound(folds[number].learn.rows, metric, shape)
-                found[job] = folds[number].step(kernel, metric)[0].errors
+                found[job], _ = folds[number].step(kernel, metric, near)
 
         run_tiles(judge, jobs, n_threads(), self.limits.interrupt)
         self.cut = self.cut or len(found) < len(jobs)
-        return {
-            shape: np.concatenate([found[shape, number] for number in range(FOLDS)])
+        steps = {
+            shape: [found[shape, number] for number in range(FOLDS)]
             for shape in shapes
             if all((shape, number) in found for number in range(FOLDS))
         }
+        return {
+            shape: (
+                np.concatenate([step.errors for step in own]),
+                float(_mean_lam([step.lam for step in own])),
+            )
+            for shape, own in steps.items()
+        }
+
+
+def _mean_lam(lams: list[Any]) -> np.ndarray:
+    """Return the geometric mean over the folds."""
+    return np.exp(np.log(np.maximum(lams, 1e-300)).mean(axis=0))

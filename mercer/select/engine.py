@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -9,15 +10,18 @@ from typing import Any
 from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
+from mercer._array import by_itself, n_threads, parse_memory
 from mercer._sklearn import _fit_and_score
 from mercer._words import duration
+from mercer.meta import innermost
 from mercer.select.job import Cell, Job, Result, ScoreTable, result_of, with_params, within
 from mercer.select.paths import route_of
 from mercer.select.pipeline import PipelineRun, why_plain_pipeline
-from mercer.select.progress import Progress, close
+from mercer.select.progress import Progress, close, in_threads
 from mercer.select.shared import Kernels, SharedRun, why_plain
 
 SHARED = "shared Gram matrix"
+MEMORY_OF_ONE = 2**30  # bytes that a fit must have where several are made side by side
 
 
 def evaluate(job: Job) -> ScoreTable:
@@ -91,19 +95,52 @@ def _scores_text(job: Job, result: Result) -> str:
 def _plain_cells(job: Job) -> Iterator[Cell]:
     """Cross-validate in the ordinary way: scikit-learn fits each candidate to each fold's rows."""
     cells = list(job.cells())
+    workers = _side_by_side(job)
+    if workers > 1:
+        yield from _cells_of_threads(job, cells, workers)
+        return
     # before the first fit: workers are sent what these change
     heard = [job.hand_over() for _ in cells]
     parallel = Parallel(n_jobs=job.n_jobs, return_as="generator", pre_dispatch="n_jobs")
     tasks = zip(cells, heard, strict=True)
-    results = parallel(_task(job, *cell, to) for cell, to in tasks if not job.limits.stopped())
+    results = parallel(
+        _task(job, *cell, to, job.memory) for cell, to in tasks if not job.limits.stopped()
+    )
     # the cells that were started are the first ones: expiry does not end
     for (candidate, fold), result in zip(cells, results, strict=False):
         yield candidate, fold, {**result_of(0, None, None), **result}
 
 
-def _task(job: Job, candidate: int, fold: int, heard: dict[str, Any]) -> Any:
+def _side_by_side(job: Job) -> int:
+    """Return how many fits are made at once, each in one thread: those that fill no more than one.
+
+    Each has its part of the memory, if that is plenty; who says ``n_jobs`` decides.
+    """
+    alone = job.n_jobs is not None or not getattr(innermost(job.estimator), "fits_alone", False)
+    enough = parse_memory(job.memory) >= n_threads() * MEMORY_OF_ONE
+    return n_threads() if enough and not alone else 1
+
+
+def _cells_of_threads(job: Job, cells: list[tuple[int, int]], workers: int) -> Iterator[Cell]:
+    """Do the same in threads that take the next cell as soon as they are done with one."""
+    memory, left = parse_memory(job.memory) // workers, deque((*c, job.hand_over()) for c in cells)
+
+    def work(_: int) -> Iterator[Cell]:
+        with by_itself():
+            while not job.limits.stopped():
+                try:
+                    candidate, fold, heard = left.popleft()
+                except IndexError:
+                    return
+                fit, given, named = _task(job, candidate, fold, heard, memory)
+                yield candidate, fold, {**result_of(0, None, None), **fit(*given, **named)}
+
+    yield from in_threads(work, list(range(workers)), left.clear)
+
+
+def _task(job: Job, candidate: int, fold: int, heard: dict[str, Any], memory: Any) -> Any:
     return delayed(_fit_and_score)(
-        within(job.memory, with_params(job.estimator, job.candidates[candidate])),
+        within(memory, with_params(job.estimator, job.candidates[candidate])),
         job.X,
         job.y,
         scorer=job.scorer,

@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
-from mercer._array import as_index
+from mercer._array import as_index, parse_memory
 from mercer._estimator import ProvedEstimator
-from mercer._limits import Limits
+from mercer._limits import UNLIMITED, Limits
 from mercer._sklearn import (
     _check_method_params,
     _MultimetricScorer,
@@ -61,6 +61,7 @@ class Job:
     true_models: bool = False  # whether the fitted models themselves are wanted
     n_jobs: int | None = None  # threads; of ordinary cross-validation joblib's workers
     memory: Any = None  # byte budget
+    most_shared: int = UNLIMITED  # bytes of it for what fits share: more is not worth it
     limits: Limits = field(default_factory=Limits)
     verbose: int = 0
     progress: Any = False  # whether to draw a bar; "auto" draws on a terminal
@@ -70,6 +71,11 @@ class Job:
 
     def __len__(self) -> int:
         return len(self.candidates) * len(self.folds)
+
+    @property
+    def shared_memory(self) -> int:
+        """The bytes for Gram matrices that fits share."""
+        return min(parse_memory(self.memory), self.most_shared)
 
     def cells(self) -> Iterator[tuple[int, int]]:
         """Yield (candidate, fold) in the order of scikit-learn's tables."""

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mercer._array import parse_memory
 from mercer._estimator import is_precomputed
 from mercer._sklearn import _check_method_params, _safe_indexing
 from mercer.kernels import Kernel, as_kernel
@@ -69,7 +68,7 @@ class PipelineRun:
     def __init__(self, job: Job):
         self.job, self.prefix = job, f"{job.estimator.steps[-1][0]}__"
         self.scoring = Scoring(job)
-        self.fits_together = memory_of(job, len(job.folds)) <= parse_memory(job.memory)
+        self.fits_together = memory_of(job, len(job.folds)) <= job.shared_memory
 
     def cells(self) -> Iterator[Cell]:
         """Yield (candidate, fold, result) of every fit until the time is over."""

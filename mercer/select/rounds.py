@@ -214,8 +214,7 @@ class StagedRun:
     def _narrower(self, rows: np.ndarray, candidates: list[dict[str, Any]]) -> Job:
         """Return the job of some candidates on a larger sample."""
         job = self._on_rows(self.job, rows, self._splits)
-        memory = min(parse_memory(job.memory), parse_memory(SHARED))
-        return replace(job, candidates=candidates, memory=memory)
+        return replace(job, candidates=candidates, most_shared=parse_memory(SHARED))
 
     def _on_rows(self, job: Job, rows: np.ndarray, splitter_of: Callable[[Job], Any]) -> Job:
         part = job.on_rows(rows, [])

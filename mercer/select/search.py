@@ -66,7 +66,8 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         Whether to fit the best candidate to all rows; with several scorers the name of one.
     n_jobs : int or None, default=None
         Fits side by side in threads (of ordinary cross-validation: joblib's workers). None leaves
-        the threads to each fit. Results do not depend on it.
+        the threads to each fit, or makes as many as there are cores at once where a fit does not
+        fill them (`MetricRidge`). Results do not depend on it.
     time_limit : float or None, default=None
         Seconds for the search (without the last fit). Candidates that were not evaluated on all
         folds have the score NaN; the best of the others is kept, with a warning. Ctrl-C does the

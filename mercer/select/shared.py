@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, get_tags
 
-from mercer._array import allocate, format_bytes, n_threads, parse_memory, take
+from mercer._array import allocate, format_bytes, n_threads, take
 from mercer._estimator import check_weights, is_precomputed
 from mercer._sklearn import _check_method_params, _num_samples
 from mercer.kernels import Constant, Kernel, Precomputed
@@ -150,7 +150,7 @@ class SharedRun:
         self.route: Route = route_of(job.estimator)  # type: ignore[assignment]
         self.scoring = Scoring(job)
         self.y = None if job.y is None else np.asarray(job.y)
-        self.budget = parse_memory(job.memory)
+        self.budget = job.shared_memory
         self.workers = _count_workers(job.n_jobs) if self.route.independent else 1
         self._statistics: dict[int, SharedStatistics] = {}
         self._buffers: dict[int, np.ndarray] = {}
@@ -297,7 +297,7 @@ def why_landmarks(job: Job, estimator: Any, prefix: str = "") -> str:
 def why_too_large(job: Job) -> str:
     """Return why the Gram matrix of all rows does not fit; empty if it does."""
     n = _num_samples(job.X)
-    needed, budget = COPIES * 8 * n * n, parse_memory(job.memory)
+    needed, budget = COPIES * 8 * n * n, job.shared_memory
     if needed <= budget:
         return ""
     return (

@@ -31,8 +31,11 @@ class EigenForm:
         if not np.isfinite(norm_of_symmetric(A)):
             raise ValueError("the Gram matrix has values that are not finite: rescale X")
         # divide and conquer needs twice the matrix beside it, the other way once
-        driver = "evd" if len(A) <= DIVIDED and 3 * A.nbytes <= memory else "evr"
-        values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False, driver=driver)
+        if len(A) <= DIVIDED and 3 * A.nbytes <= memory:
+            vectors = np.asfortranarray(A)
+            return cls(_lapack.eigen(vectors), vectors, lams)
+        # divide and conquer needs twice the matrix beside it, the other way once
+        values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False, driver="evr")
         return cls(values, vectors, lams)
 
     def solve(self, R: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -71,10 +74,10 @@ class CholeskyForm:
     """A + λ = L Lᵀ for one λ; ``usable`` says whether it exists in this precision."""
 
     def __init__(self, A: np.ndarray, lam: float):
-        A[np.diag_indices_from(A)] += lam
-        potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (A,))
-        self._L, info = potrf(A, lower=True, clean=False, overwrite_a=True)
-        self.usable = np.array([info == 0])
+        self._L = np.asfortranarray(A)
+        self._L[np.diag_indices_from(A)] += lam
+        (self._potrs,) = get_lapack_funcs(("potrs",), (A,))
+        self.usable = np.array([_lapack.cholesky(self._L)])
 
     def solve(self, R: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return (A + λ)⁻¹ r for right-hand sides of shape (1, t, n)."""

@@ -1,6 +1,7 @@
 """BLAS and LAPACK on parts of arrays, by address.
 
-SciPy's own wrappers copy a block that is not a whole array, which costs more than the work on it.
+SciPy's own wrappers copy a block that is not a whole array, which costs more than the work on it,
+and several of them (``eigh``, ``dsyrk``, ``solve_triangular``) let no other thread run meanwhile.
 All arrays here are in Fortran's order (columns one after the other), whole or part of a whole.
 Calling one library for everything matters too: NumPy brings a BLAS of its own, and the idle
 threads of one spin for a while against those of the other.
@@ -14,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numba.extending import get_cython_function_address
+
+from mercer._scratch import scratch
 
 _LETTER = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 _REAL = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
@@ -69,6 +72,54 @@ def householder(P: np.ndarray) -> np.ndarray:
     _call("lapack", "geqrt", P.dtype, m, n, k, P, _step(P), T, k, work, info)
     _require_lawful(info, "geqrt")
     return np.asfortranarray(np.triu(T))
+
+
+def eigen(A: np.ndarray) -> np.ndarray:
+    """Write the eigenvectors of a symmetric A over it; return its eigenvalues, rising.
+
+    The lower triangle is read. Divide and conquer takes twice the matrix beside it.
+    """
+    n = len(A)
+    values = np.empty(n, A.dtype)
+    work = scratch((1 + 6 * n + 2 * n * n,), A.dtype, brief=True)
+    whole, info = np.empty(3 + 5 * n, np.int32), ctypes.c_int()
+    args = (A, _step(A), values, work, len(work), whole, len(whole), info)
+    _call("lapack", "syevd", A.dtype, "V", "L", n, *args)
+    _require_lawful(info, "syevd")
+    if info.value > 0:
+        raise np.linalg.LinAlgError("the eigenvalues of a matrix were not found")
+    return values
+
+
+def cholesky(A: np.ndarray) -> bool:
+    """Write L with A = L Lᵀ over the lower triangle of A; return whether there is one."""
+    info = ctypes.c_int()
+    _call("lapack", "potrf", A.dtype, "L", len(A), A, _step(A), info)
+    _require_lawful(info, "potrf")
+    return info.value == 0
+
+
+def invert_lower(L: np.ndarray) -> None:
+    """Write the inverse of a lower triangle over it."""
+    info = ctypes.c_int()
+    _call("lapack", "trtri", L.dtype, "L", "N", len(L), L, _step(L), info)
+    _require_lawful(info, "trtri")
+
+
+def solve_transposed(U: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return U⁻ᵀ B of an upper triangle U, in either order."""
+    X = np.array(B, dtype=U.dtype, order="F")
+    triangle, form = (U, ("U", "T")) if U.flags.f_contiguous else (U.T, ("L", "N"))
+    args = ("N", *X.shape, 1.0, triangle, _step(triangle), X, _step(X))
+    _call("blas", "trsm", U.dtype, "L", *form, *args)
+    return X
+
+
+def add_square(total: np.ndarray, V: np.ndarray) -> None:
+    """Add V Vᵀ to the lower triangle of ``total``."""
+    n, k = V.shape
+    args = ("L", "N", n, k, 1.0, V, _step(V), 1.0, total, _step(total))
+    _call("blas", "syrk", total.dtype, *args)
 
 
 # ---------------------------------------------------------------- calls

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from mercer._floats import TINY, safe_norm
 from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
+from mercer.solvers import _lapack
 from mercer.solvers.restriction import SpanRun, restriction
 from mercer.solvers.ridge_folds import FoldErrors, FoldMoments, fold_numbers
 from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
@@ -234,4 +234,4 @@ def add_products(total: np.ndarray, V: np.ndarray) -> None:
     """Add VᵀV to the upper triangle of ``total``, in place."""
     if len(V):
         # by columns, as BLAS sees it, the upper triangle is the lower one
-        dsyrk(1.0, V.T, beta=1.0, c=total.T, lower=True, overwrite_c=True)
+        _lapack.add_square(total.T, V.T)

@@ -18,6 +18,7 @@ from mercer.gram import fresh_array, gram
 from mercer.kernels import Kernel
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import fill_tiles
+from mercer.solvers import _lapack
 from mercer.solvers.pivoted import pivoted_cholesky
 
 BLOCK_VALUES = 2**21  # of the kernel; more are not faster
@@ -177,7 +178,7 @@ class Span:
 
     def features(self, values: np.ndarray) -> np.ndarray:
         """Return φ of rows, (r, b), from their kernel values, (r, b)."""
-        return solve_triangular(self.U, values, trans="T", check_finite=False)
+        return _lapack.solve_transposed(self.U, values)
 
     def on_kept(self, c: np.ndarray) -> np.ndarray:
         """Return β of the landmarks in use, with Σ βⱼ k(x, zⱼ) = c·φ(x)."""
