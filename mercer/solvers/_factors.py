@@ -10,6 +10,7 @@ from mercer._array import allocate, n_threads, ranges, run_tiles
 from mercer._clock import deadline, look
 from mercer._compiled import compiled, compiled_part
 from mercer._limits import UNLIMITED
+from mercer._threads import one_blas_thread
 from mercer.solvers import _lapack
 
 WIDTH = 48  # narrower: slower products; wider: slower band solves
@@ -33,7 +34,10 @@ class EigenForm:
         # divide and conquer needs twice the matrix beside it, the other way once
         if len(A) <= DIVIDED and 3 * A.nbytes <= memory:
             vectors = np.asfortranarray(A)
-            return cls(_lapack.eigen(vectors), vectors, lams)
+            with (
+                one_blas_thread()
+            ):  # half of it is products with one vector, between which threads spin
+                return cls(_lapack.eigen(vectors), vectors, lams)
         # divide and conquer needs twice the matrix beside it, the other way once
         values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False, driver="evr")
         return cls(values, vectors, lams)
