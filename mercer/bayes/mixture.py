@@ -85,6 +85,8 @@ class GMM(DensityMixin, ProvedEstimator):
     True
     """
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "n_components_": SizeOf("components"),
         "center_": Floats("columns"),

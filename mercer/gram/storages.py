@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._array import allocate, ranges, run_tiles
 from mercer._scratch import scratch
-from mercer._threads import ForkLock
+from mercer._threads import ForkLock, one_blas_thread
 from mercer.gram.base import ALL, Gram
 from mercer.gram.combine import combine_rows, gather, gather_into
 from mercer.gram.sums import TileSums, compute, sums_of, weighted_sums
@@ -50,7 +50,11 @@ class DenseGram(Gram):
         return np.diagonal(self._K).copy() if self.symmetric else self._source.diagonal()
 
     def _matmat(self, V: np.ndarray) -> np.ndarray:
-        return self._K @ np.asarray(V, dtype=self.dtype)
+        V = np.asarray(V, dtype=self.dtype)
+        if V[:1].size > 1:
+            return self._K @ V
+        with one_blas_thread():  # at the speed of memory: two threads mostly wait, and spin
+            return self._K @ V
 
     def _rmatmat(self, V: np.ndarray) -> np.ndarray:
         return self._K.T @ np.asarray(V, dtype=self.dtype)

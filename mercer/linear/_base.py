@@ -29,6 +29,8 @@ class LinearModel(ProvedEstimator):
     A child that accepts sparse tables says so by ``accepts_sparse = True``.
     """
 
+    by_columns = True
+
     accepts_sparse = False
     coef_: np.ndarray
     intercept_: Any

@@ -117,6 +117,8 @@ class LogisticRegression(LogisticAnswers, LogisticParts):
     intercept      -2.804      2.563   -1.094    0.274
     """
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "classes_": Labels("classes"),
         "coef_": Floats(per_class, "columns"),

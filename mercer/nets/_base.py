@@ -116,6 +116,8 @@ class TrainingRows(NamedTuple):
 class NetEstimator(ProvedEstimator):
     """A feed-forward network with its parameters in ``coefs_`` and ``intercepts_``."""
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "loss_curve_": Floats("epochs"),
         "validation_curve_": Maybe(Floats("checked epochs")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from mercer._array import n_threads
 from mercer._clock import OutOfTimeError
 from mercer._estimator import check_weights
+from mercer._threads import one_blas_thread
 from mercer.result import Status
 from mercer.select.job import Fold
 from mercer.select.machine_paths import (
@@ -37,12 +39,15 @@ def ridge_paths(group: Group) -> Iterator[Outcome]:
     machines, apart = usable_machines(group, _has_positive_lam)
     for path in paths_along(machines, ("lam",)):
         folds = list(zip(group.folds, group.fit_params, strict=True))
+        side_by_side = len(group.K) <= FOLD_EACH and len(folds) > 1
+        # a second thread of BLAS would go on spinning while the folds want its core
+        alone = one_blas_thread() if side_by_side else nullcontext()
         try:
-            with group.limits.for_solving():
+            with group.limits.for_solving(), alone:
                 part = partial_factor(group.K, min(float(m.machine.lam) for m in path))
         except OutOfTimeError:
             return
-        if len(group.K) <= FOLD_EACH and len(folds) > 1:
+        if side_by_side:
             threads = min(n_threads(), len(folds))
             parts = [folds[k::threads] for k in range(threads)]
             yield from in_threads(partial(_ridge_folds, group, path, part), parts)

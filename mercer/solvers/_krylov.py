@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._threads import one_blas_thread
+
 SPARE = 6  # columns of a block beyond the wanted ones: they carry the near-by eigenvalues
 BLOCKS = 6  # in the basis before it is reduced to its best vectors
 MAX_PASSES = 200
@@ -61,7 +63,7 @@ class _Basis:
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray]:
         T = self.T[: self.size, : self.size]
-        return eigh((T + T.T) / 2, check_finite=False)
+        return _small_eigh((T + T.T) / 2)
 
     def new_directions(self, image: np.ndarray, scale: float) -> np.ndarray:
         """Return an orthonormal basis of what an image adds to the space."""
@@ -82,9 +84,18 @@ def orthonormal(W: np.ndarray, floor: float) -> np.ndarray:
     if size == 0.0:
         return W[:, :0]
     W = W / size  # squares of tiny entries would vanish
-    D, U = eigh(W.T @ W, check_finite=False)
+    D, U = _small_eigh(W.T @ W)
     keep = max((floor / size) ** 2, NEGLIGIBLE * D[-1]) < D
     return W @ (U[:, keep] / np.sqrt(D[keep]))
+
+
+def _small_eigh(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues and eigenvectors of a small matrix, without waking SciPy's threads.
+
+    They would go on spinning while those of NumPy multiply.
+    """
+    with one_blas_thread():
+        return eigh(A, check_finite=False)
 
 
 def _first_block(

@@ -127,6 +127,8 @@ class CCA(CanonicalPairs, TableTransformer):
     True
     """
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "x_mean_": Floats("columns"),
         "y_mean_": Floats("targets"),

@@ -43,6 +43,8 @@ SAFETY = 0.9  # share of the tolerance that the descent aims at: the proof round
 class Unmixing(LinearProjection):
     """A projection onto sources, s = components_ (x − mean_), and back, x = mixing_ s + mean_."""
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "mixing_": Floats("columns", "components"),
         "contrast_": Either(Floats("components"), Floats()),

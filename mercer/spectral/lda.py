@@ -90,6 +90,8 @@ class LDA(NearestMean, LinearProjection):
     True
     """
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "means_": Floats("classes", "columns"),
         "eigenvalues_": Floats("components"),

@@ -90,6 +90,8 @@ class PCA(LinearProjection):
     True
     """
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "route_": Instance(str),
         "n_samples_": Integers(least=1),

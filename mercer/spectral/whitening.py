@@ -63,6 +63,8 @@ class Whitening(LinearProjection):
     True
     """
 
+    by_columns = True
+
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "explained_variance_": Floats("variances"),
         "mixing_": Floats("components", "columns"),
