@@ -47,7 +47,7 @@ from mercer._state import (
     SizeOf,
     StateError,
 )
-from mercer._threads import threads_for
+from mercer._threads import threads_of_fit
 from mercer.kernels import Kernel, Linear, Precomputed, as_kernel
 from mercer.kernels.columns import only_columns_read
 from mercer.kernels.sample import Sample
@@ -139,22 +139,13 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
         before = dict(vars(self))
         require_room_for_blas()
         try:
-            with threads_for(_largest_product(self, *args[:1])):
+            with threads_of_fit(self, *args[:1]):
                 return fit(self, *args, **kwargs)
         except BaseException:
             self.__dict__ = before
             raise
 
     return whole
-
-
-def _largest_product(estimator: ProvedEstimator, X: Any = None) -> float:
-    """Return about how many multiplications the largest product of a fit has; inf if not known."""
-    shape: Any = getattr(X, "shape", ())
-    if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
-        return float("inf")
-    n, d = int(shape[0]), int(shape[1])
-    return float(n) * d * min(n, d) if estimator.by_columns else float(n) ** 3
 
 
 class ProvedEstimator(Reporting, NamedParts):
@@ -170,9 +161,6 @@ class ProvedEstimator(Reporting, NamedParts):
         "certificate_": Instance(Certificate),
         "status_": Instance(str),
     }
-
-    by_columns: ClassVar[bool] = False
-    """Whether the products of a fit are of columns, at most: none is of all pairs of rows."""
 
     stores_rows = False
     """Whether ``fit`` stores rows of X: these are then a copy."""

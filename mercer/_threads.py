@@ -174,6 +174,18 @@ def threads_for(operations: float) -> AbstractContextManager[object]:
     return nullcontext() if operations > THREADED_OPERATIONS else one_blas_thread()
 
 
+def threads_of_fit(estimator: Any, X: Any = None) -> AbstractContextManager[object]:
+    """Return the context of a fit to rows X, by its largest product as far as that is known.
+
+    It is one of all pairs of rows, or of columns only if the class says so by ``by_columns``.
+    """
+    shape: Any = getattr(X, "shape", ())
+    if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
+        return nullcontext()
+    n, d = float(shape[0]), float(shape[1])
+    return threads_for(n * d * min(n, d) if getattr(estimator, "by_columns", False) else n**3)
+
+
 def _begin(held: _Held) -> _ThreadLease:
     """Return the lease of this one, or of the first after it that has not ended.
 

@@ -117,8 +117,6 @@ class GaussianBayes(BayesRule):
     ['a', 'reject']
     """
 
-    by_columns = True
-
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "classes_": Labels("classes"),
         "priors_": Floats("classes"),

@@ -15,6 +15,8 @@ from mercer._labels import difference_of_two
 class BayesRule(ClassifierMixin, ProvedEstimator):
     """A classifier with any loss matrix and a reject option; a child computes ``_log_joint``."""
 
+    by_columns = True
+
     loss: Any
     priors: Any
     reject: float | None
