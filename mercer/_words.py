@@ -226,3 +226,15 @@ def sentence(words: str) -> str:
 def capital(words: str) -> str:
     """Return words that begin with a capital."""
     return words[:1].upper() + words[1:]
+
+
+def literal(name: str) -> str:
+    """Return a name that means itself to polars, to which ``*`` and ``^…$`` are patterns."""
+    return f"({name})" if name == "*" or (name[:1] == "^" and name[-1:] == "$") else name
+
+
+def with_literal_names(frame: Any) -> Any:
+    """Return a frame, or a lazy one, in whose names there is no pattern."""
+    names = frame.collect_schema().names()
+    patterns = {name: literal(name) for name in names if literal(name) != name}
+    return frame.rename(patterns) if patterns else frame

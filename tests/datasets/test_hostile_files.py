@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import struct
 import time
 import zipfile
@@ -17,6 +18,7 @@ from mercer._array import free_memory  # noqa: E402
 from mercer.datasets import DataError, load_file, read_batches  # noqa: E402
 from mercer.datasets.files import sizes  # noqa: E402
 from mercer.datasets.files.layout import clear_names  # noqa: E402
+from mercer.rows import open as open_rows  # noqa: E402
 from tests.fuzz import fuzz_readers  # noqa: E402
 from tests.fuzz.campaign import attempted  # noqa: E402
 
@@ -217,3 +219,24 @@ def test_many_equal_names_are_told_apart_at_once():
 def test_damaged_files_are_read_or_refused(first):
     found = [attempted(fuzz_readers.attempt, 0, i) for i in range(first, first + 100)]
     assert [finding for _, finding in found if finding] == []
+
+
+# ---------------------------------------------------------------- names that are patterns to polars
+PATTERNS = {"*": "(*)", "^a.*$": "(^a.*$)", "ab": "ab", "^": "^", "$": "$"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "parquet", "arrow"])
+def test_names_that_are_patterns_are_names(tmp_path, ending):
+    frame = pl.DataFrame({name: [float(k), k + 0.5] for k, name in enumerate(PATTERNS)})
+    path = tmp_path / f"t.{ending}"
+    if ending == "json":
+        path.write_text(json.dumps(frame.rows(named=True)), encoding="utf-8")
+    else:
+        writers = {"csv": "csv", "jsonl": "ndjson", "parquet": "parquet", "arrow": "ipc"}
+        getattr(frame, f"write_{writers[ending]}")(path)
+    wanted = frame.rename(PATTERNS)
+    assert load_file(path).X.equals(wanted)
+    assert pl.concat(read_batches(path, rows=1)).equals(wanted)
+    if ending in ("csv", "parquet", "arrow"):
+        read = open_rows(path).read()
+        np.testing.assert_array_equal(read.X, frame.to_numpy())

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from mercer._words import literal
 from mercer.datasets.files.data import (
     DataError,
     FileTable,
@@ -152,7 +153,7 @@ def _column(values: np.ndarray) -> np.ndarray:
 
 
 def _names(arrays: Mapping[str, np.ndarray], width: int, source: Source) -> list[str]:
-    names = [str(name) for name in arrays.get("feature_names", np.array([])).ravel()]
+    names = [literal(str(name)) for name in arrays.get("feature_names", np.array([])).ravel()]
     if not names:
         return numbered("x", width)
     if len(names) != width or len(set(names)) != width or TARGET in names:

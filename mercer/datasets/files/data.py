@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._words import MOST_NEAREST, count, hint, listing, nearest, short
+from mercer._words import MOST_NEAREST, count, hint, listing, nearest, short, with_literal_names
 
 LONGEST_REASON = 160  # characters of what another library says
 
@@ -157,7 +157,8 @@ def regroup(parts: Iterable[Any], rows: int) -> Iterator[Any]:
 
 # ---------------------------------------------------------------- columns of known types
 def plain(frame: Any) -> Any:
-    """Return decimals as numbers, lists and objects as JSON; refuse bytes."""
+    """Return decimals as numbers, lists and objects as JSON; refuse bytes; names are literal."""
+    frame = with_literal_names(frame)
     return frame.with_columns([new for c in frame.get_columns() if (new := _plain(c)) is not c])
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.datasets.files.data import DataError, FileTable, plain, polars, regroup
+from mercer._words import with_literal_names
+from mercer.datasets.files.data import (
+    DataError,
+    FileTable,
+    plain,
+    polars,
+    regroup,
+)
 from mercer.datasets.files.dialect import Dialect
 from mercer.datasets.files.source import HEAD_BYTES, Source, as_utf8
 from mercer.datasets.files.words import lacking
@@ -44,6 +51,7 @@ def _frames(source: Source, size: int, schema: Mapping[str, Any] | None) -> Iter
     with _within_python(source):
         whole = _whole(source)
     if whole is not None:
+        whole = with_literal_names(whole)
         return iter([_fit(whole, _some(schema or dict(whole.schema), source))])
     types = _some(dict(schema) if schema else _types(source, size), source)
     return (_fit(frame, types) for frame in _blocks(source, size))
@@ -128,10 +136,10 @@ def _blocks(source: Source, size: int) -> Iterator[Any]:
     for block in source.text_blocks(size):
         text, newline, rest = (rest + block).rpartition(b"\n")
         if text.strip():
-            yield _frame(as_utf8(text), source, line)
+            yield with_literal_names(_frame(as_utf8(text), source, line))
         line += (text + newline).count(b"\n")
     if rest.strip():
-        yield _frame(as_utf8(rest), source, line)
+        yield with_literal_names(_frame(as_utf8(rest), source, line))
 
 
 def _frame(text: bytes, source: Source, line: int) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mercer._words import literal
 from mercer.datasets.files.data import DataError
 from mercer.datasets.files.sizes import refuse_columns
 from mercer.datasets.files.source import as_utf8
@@ -214,11 +215,14 @@ def _counts_up(row: list[str]) -> bool:
 
 
 def clear_names(names: list[str]) -> list[str]:
-    """Return names that are there and differ: ``column_3`` for none, ``age_2`` for a second age."""
+    """Return names that are there and differ: ``column_3`` for none, ``age_2`` for a second age.
+
+    None is a pattern to polars: ``(*)`` stands for ``*``.
+    """
     clear: dict[str, None] = {}
     taken, numbers = {name.strip() for name in names}, Counter[str]()
     for position, name in enumerate(names, start=1):
-        plain = name.strip() or f"column_{position}"
+        plain = literal(name.strip()) or f"column_{position}"
         number, new = numbers[plain], plain
         while new in clear or (number > 0 and new in taken):
             number += 1
