@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._words import with_literal_names
 from mercer.rows.base import Rows
 from mercer.rows.collections import is_dask, partitions
 from mercer.rows.parts import ArrayPart, FramePart
@@ -200,21 +199,19 @@ def _mapped(path: Path, spill: Spill) -> StoredPart:
 def _parquet(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
-    lazy = pl.scan_parquet(path, glob=False)
-    return FramePart(with_literal_names(lazy), repr(str(path)), path)
+    return FramePart(pl.scan_parquet(path, glob=False), repr(str(path)), path)
 
 
 def _arrow(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
-    return FramePart(with_literal_names(pl.scan_ipc(path)), repr(str(path)), path)
+    return FramePart(pl.scan_ipc(path), repr(str(path)), path)
 
 
 def _text(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
-    lazy = pl.scan_ipc(spill.parsed(path))
-    part = FramePart(with_literal_names(lazy), repr(str(path)), path)
+    part = FramePart(pl.scan_ipc(spill.parsed(path)), repr(str(path)), path)
     part.keeps = spill  # the copy is there for as long as the part is
     return part
 

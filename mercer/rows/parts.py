@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._words import with_literal_names
 from mercer.rows.stored import RowsError, StoredPart
 
 SAMPLED = 256  # rows by which an array in memory is known again
@@ -61,8 +62,8 @@ class FramePart(StoredPart):
     def __init__(self, frame: Any, name: str, path: Path | None = None):
         import polars as pl
 
-        self._frame, self._path = frame.lazy(), path
         with _reading(name):
+            self._frame, self._path = with_literal_names(frame.lazy()), path
             self.schema = self._frame.collect_schema()
             n = self._frame.select(pl.len()).collect().item()
         names = tuple(self.schema.names())
