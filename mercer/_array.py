@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
-from threading import Event, current_thread
+from functools import cache, partial
+from threading import current_thread
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from mercer._clock import deadline, look
+from mercer._crew import Crew
 from mercer._floats import LARGEST, require_squares
 from mercer._machine import free_memory, give_back_freed
 from mercer._numbers import TEXT_FOR_KERNELS, refuse_no_numbers
@@ -228,9 +228,9 @@ POOL = "mercer-tiles"
 
 
 @cache
-def pool() -> ThreadPoolExecutor:
+def pool() -> Crew:
     """Return the threads of this process: what they have taken of memory is used again."""
-    return ThreadPoolExecutor(_cores(), thread_name_prefix=POOL)
+    return Crew(_cores(), POOL)
 
 
 def in_pool() -> bool:
@@ -302,26 +302,21 @@ def run_tiles(
                     look(limit)
                     work(tile, worker)
         return
-    stop = Event()
+    stopped: list[bool] = []
 
     def loop(worker: int) -> None:
         for tile in tiles[worker::workers]:
-            if stop.is_set():
+            if stopped:
                 return
             look(limit)
             work(tile, worker)
 
+    def stop() -> None:
+        stopped.append(True)
+        on_error()
+
     with one_blas_thread():
-        futures = [pool().submit(loop, worker) for worker in range(workers)]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            on_error()
-            raise
-        finally:
-            stop.set()
-            wait(futures)
+        pool().side_by_side([partial(loop, worker) for worker in range(workers)], stop)
 
 
 def worst_asymmetry(K: np.ndarray) -> tuple[float, int, int]:

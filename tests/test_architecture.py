@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).parents[1] / "mercer"
 
 LEVELS = {
     "_clock": -1,
+    "_crew": -1,
     "_compiled": -1,
     "_display": -1,
     "_docstrings": -1,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer._array import POOL, in_pool, n_threads, pool
+from mercer._array import POOL, n_threads
 from mercer._machine import give_back_freed
 from mercer._threads import one_blas_thread
 from mercer.rows.cluster import Pass, client_for, sums_in_order
@@ -98,13 +97,8 @@ def _in_order(
             wait(waiting)
 
 
-def _threads(workers: int) -> AbstractContextManager[ThreadPoolExecutor]:
-    """Return the threads of this process, or as many as are asked for.
-
-    Their name tells tiles to stay in the thread that they are asked for in.
-    """
-    if workers == n_threads() and not in_pool():
-        return nullcontext(pool())
+def _threads(workers: int) -> ThreadPoolExecutor:
+    """Return so many threads; their name tells tiles to stay in the one that asks for them."""
     return ThreadPoolExecutor(workers, thread_name_prefix=POOL)
 
 

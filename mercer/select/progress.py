@@ -6,10 +6,9 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import SimpleQueue
-from threading import Event
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -63,23 +62,28 @@ def in_threads(
     if not parts:
         return
     found: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-    stop, config = Event(), get_config()
+    stopped: list[bool] = []
+    config, begun, ended = get_config(), set[int](), set[int]()
 
-    def run(part: Any) -> None:
+    def run(number: int) -> None:
+        begun.add(number)
+        last: tuple[str, Any] = ("end", None)
         try:
             with config_context(**config):  # scikit-learn's settings belong to a thread
-                for item in work(part):
+                for item in work(parts[number]) if not stopped else ():
                     found.put(("item", item))
-                    if stop.is_set():
+                    if stopped:
                         break
-            found.put(("end", None))
         except BaseException as error:
-            found.put(("error", error))
+            last = ("error", error)
+        ended.add(number)
+        found.put(last)
 
-    with one_blas_thread(), ThreadPoolExecutor(len(parts)) as pool:
-        for part in parts:
-            pool.submit(run, part)
+    with one_blas_thread():
         try:
+            # no executor: see `Crew`; a Ctrl-C in the start of a thread loses that thread alone
+            for number in range(len(parts)):
+                Thread(target=run, args=(number,), daemon=True).start()
             left = len(parts)
             while left:
                 kind, value = found.get()
@@ -90,8 +94,10 @@ def in_threads(
                 else:
                     yield value
         finally:
-            stop.set()
+            stopped.append(True)
             on_stop()
+            while begun - ended:
+                found.get()
 
 
 # ---------------------------------------------------------------- the bar

@@ -1,0 +1,76 @@
+"""Threads that work side by side, with nothing that a Ctrl-C could leave locked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
+
+
+class Crew:
+    """Threads that take calls from a queue.
+
+    The executors of the standard library have locks that are closed and opened by Python's own
+    instructions. A Ctrl-C between two of them leaves a lock closed, and whoever asks that executor
+    next waits for ever. To put something into a `SimpleQueue`, or to take it, is one instruction.
+
+    Parameters
+    ----------
+    count : int
+        The number of threads.
+    name : str
+        What their names begin with.
+    """
+
+    def __init__(self, count: int, name: str):
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        for number in range(count):
+            Thread(target=self._serve, name=f"{name}_{number}", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self._calls.get()()
+
+    def side_by_side(self, calls: Sequence[Callable[[], None]], stop: Callable[[], None]) -> None:
+        """Make all calls and wait for them.
+
+        The first exception of one, Ctrl-C included, is raised here; before, ``stop`` is called, and
+        the others are waited for.
+        """
+        ended, found = [False] * len(calls), SimpleQueue[BaseException | None]()
+        asked = 0
+        try:
+            for number, call in enumerate(calls):
+                self._calls.put(partial(_made, call, number, ended, found))
+                asked += 1
+            for _ in calls:
+                error = found.get()
+                if error is not None:
+                    try:
+                        raise error
+                    finally:
+                        del error  # its traceback holds this frame
+        except BaseException:
+            stop()
+            raise
+        finally:
+            # told by flags: what a Ctrl-C made of an answer that was just taken is not known
+            while not all(ended[:asked]):
+                found.get()
+
+
+def _made(
+    call: Callable[[], None],
+    number: int,
+    ended: list[bool],
+    found: SimpleQueue[BaseException | None],
+) -> None:
+    """Make a call; tell that it has ended, and how."""
+    error: BaseException | None = None
+    try:
+        call()
+    except BaseException as raised:
+        error = raised
+    ended[number] = True
+    found.put(error)
