@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from hashlib import sha256
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ class InSpan(KernelEstimator):
     landmarks: Any
     random_state: Any
     memory: Any
-    checkpoint: str | None = None
+    checkpoint: str | PathLike[str] | None = None
 
     def _span_route(
         self, asked: str, n: int, n_columns: int, *, in_memory: bool, fewer: int = 0, **work: Any

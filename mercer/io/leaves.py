@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def leaf(value: Any) -> Leaf:
         return value
     if kind in _WRITERS:
         return _WRITERS[kind](value)
+    if isinstance(value, PurePath):  # which comes back as text: paths of other systems differ
+        return str(value)
     if isinstance(value, np.generic):
         return _scalar(value)
     if isinstance(value, np.dtype):

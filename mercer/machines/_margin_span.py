@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,7 +35,7 @@ landmarks : int, array or None, default=None
     "drawn": """\
 random_state : int, RandomState instance or None, default=None
     Draws the landmarks, and the order of the sweeps.
-checkpoint : str or None, default=None
+checkpoint : path or None, default=None
     A folder for what passes and sweeps over landmarks give, from where a fit that was killed goes
     on.
 """,
@@ -78,7 +79,7 @@ class MarginInSpan(InSpan):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
-        "checkpoint": [str, None],
+        "checkpoint": [str, PathLike, None],
     }
 
     route: str = "auto"

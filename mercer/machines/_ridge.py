@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -65,7 +66,7 @@ class RidgeEstimator(SumOverRows, SpanEstimator):
         "fit_intercept": ["boolean"],
         "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "route": [StrOptions({"auto", "exact", "normal", "cg"})],
-        "checkpoint": [str, None],
+        "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,7 +64,7 @@ class KernelLogistic(InSpan, LogisticAnswers, RiskEstimator):
         are an array, or few.
     random_state : int, RandomState instance or None, default=None
         Draws the landmarks.
-    checkpoint : str or None, default=None
+    checkpoint : path or None, default=None
         A folder for the results of passes, from where a fit that was killed goes on.
 
     Attributes
@@ -98,7 +99,7 @@ class KernelLogistic(InSpan, LogisticAnswers, RiskEstimator):
         "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "route": [StrOptions({"auto", "exact", "cg"})],
         "random_state": ["random_state"],
-        "checkpoint": [str, None],
+        "checkpoint": [str, PathLike, None],
     }
 
     def __init__(
@@ -115,7 +116,7 @@ class KernelLogistic(InSpan, LogisticAnswers, RiskEstimator):
         max_iter: int = -1,
         time_limit: float | None = None,
         memory: Any = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         self.kernel = kernel
         self.lam = lam

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, ClassVar
 
 from mercer._sklearn import StrOptions
@@ -41,7 +42,7 @@ class KernelRidge(OfNumbers):
         Seeds the draw of the landmarks.
     memory : int, str or None, default=None
         The byte budget; None is half of the free memory.
-    checkpoint : str or None, default=None
+    checkpoint : path or None, default=None
         A folder in which a fit to `Rows` in passes keeps the result of each: after an end by
         whatever, the same fit goes on from its last pass and has the same result.
 
@@ -96,7 +97,7 @@ class KernelRidge(OfNumbers):
         route: str = "auto",
         random_state: Any = None,
         memory: int | str | None = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         self.kernel = kernel
         self.lam = lam
@@ -156,7 +157,7 @@ class KernelRidgeClassifier(OfClasses):
         route: str = "auto",
         random_state: Any = None,
         memory: int | str | None = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         self.kernel = kernel
         self.lam = lam

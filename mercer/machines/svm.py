@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,7 +126,7 @@ class SVC(MarginInSpan, InCells, VotingMachine):
         time_limit: float | None = None,
         random_state: Any = None,
         memory: Any = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         self.kernel = kernel
         self.C = C

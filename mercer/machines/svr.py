@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -182,7 +183,7 @@ class SVR(MarginInSpan, RegressionMachine):
         time_limit: float | None = None,
         random_state: Any = None,
         memory: Any = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         super().__init__(kernel, tol, max_iter, time_limit, memory)
         self.landmarks = landmarks
@@ -270,7 +271,7 @@ class OneClassSVM(MarginInSpan, OutlierMixin, SingleMachine):
         time_limit: float | None = None,
         random_state: Any = None,
         memory: Any = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         super().__init__(kernel, tol, max_iter, time_limit, memory)
         self.landmarks = landmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,7 +49,7 @@ class KernelKMeans(InSpan, ClusterMixin, KernelEstimator):
         The draws of the starts and the landmarks.
     memory : int, str or None, default=None
         The byte budget of the Gram matrix; None is half of the free memory.
-    checkpoint : str or None, default=None
+    checkpoint : path or None, default=None
         A folder for the results of passes over landmarks, from where a fit that was killed goes on.
 
     Attributes
@@ -94,7 +95,7 @@ class KernelKMeans(InSpan, ClusterMixin, KernelEstimator):
         "max_iter": [COUNT],
         "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
-        "checkpoint": [str, None],
+        "checkpoint": [str, PathLike, None],
     }
 
     def __init__(
@@ -107,7 +108,7 @@ class KernelKMeans(InSpan, ClusterMixin, KernelEstimator):
         landmarks: Any = None,
         random_state: Any = None,
         memory: int | str | None = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,7 +59,7 @@ class KernelPCA(Transformer, InSpan):
         n·m² operations. None: of all rows, unless `Rows` are too many for the budget.
     memory : int, str or None, default=None
         The byte budget; None is half of the free memory.
-    checkpoint : str or None, default=None
+    checkpoint : path or None, default=None
         A folder for the results of passes, from where a fit that was killed goes on.
     random_state : int, default=0
         Of the start of the iteration, on which the result does not depend but for rounding, and of
@@ -118,7 +119,7 @@ class KernelPCA(Transformer, InSpan):
         "preimage": [StrOptions(set(METHODS))],
         "tol": [POSITIVE],
         "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "checkpoint": [str, None],
+        "checkpoint": [str, PathLike, None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -131,7 +132,7 @@ class KernelPCA(Transformer, InSpan):
         tol: float = 1e-6,
         landmarks: Any = None,
         memory: int | str | None = None,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         random_state: int = 0,
     ):
         self.n_components = n_components
