@@ -165,3 +165,33 @@ def add_sums(rows, weights, stops, first, last, worker, workers, room, out):
                 values = room[worker, : min(WIDTH, m - start)]
                 chunk(rows, i, start, values)
                 _add_parts(weights, values, start, stops, out[i])
+
+
+@compiled_part(fastmath=_PLAIN)
+def _add_scaled(weight, values, out):
+    for i in range(len(values)):
+        out[i] += weight * values[i]
+
+
+@compiled()
+def add_sums_across(swapped, weights, stops, first, last, worker, workers, room, sums, out):
+    """Write the same sums where the yⱼ are few: ``swapped`` has them as its rows.
+
+    Runs go along the xᵢ, so that they are long. ``sums`` has room for those of a run.
+    """
+    m, parts, width = weights.shape[1], len(stops), room.shape[1]
+    for start in range(first + worker * width, last, workers * width):
+        count = min(width, last - start)
+        values, own = room[worker, :count], sums[worker, :, :, :count]
+        own[:] = 0.0
+        part = 0
+        for j in range(m):
+            while j >= stops[part]:
+                part += 1
+            chunk(swapped, j, start, values)
+            for t in range(weights.shape[0]):
+                _add_scaled(weights[t, j], values, own[part, t])
+        for p in range(parts):
+            for t in range(weights.shape[0]):
+                for i in range(count):
+                    out[start + i, p, t] = own[p, t, i]

@@ -58,9 +58,10 @@ class Kernel(ParameterValue):
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels of the expression that have no parts."""
-        if not self.parts():
+        parts = self.parts()
+        if not parts:
             yield self
-        for part in self.parts():
+        for part in parts:
             yield from part.leaves()
 
     def _uses(self) -> Counter[Any]:

@@ -22,6 +22,9 @@ MOST_COLUMNS = 128  # of rows that are compared one by one; beyond, a matrix pro
 # and of blocks of rows, for which a product has more to do at once
 MOST_OF_BLOCKS = {np.dtype(np.float32): 40, np.dtype(np.float64): 14}
 SERIAL = 2**18  # values that are not worth a second thread
+FEW = 200  # yⱼ: of more, sums go along them
+LEAST_RUN = 64  # values
+SUMS_AT_ONCE = 2**15  # that stay in the second cache
 AT_ONCE = 2**23  # values after which a thread comes back for Ctrl-C and the clock
 
 
@@ -108,9 +111,33 @@ class Differences(NamedTuple):
         by_column = np.ascontiguousarray(weights.T, dtype=np.float64)
         stops = np.asarray(stops, dtype=np.int64)
         out = np.zeros((len(self.X), len(stops), len(by_column)))
-        room = np.empty((self._workers(), loops.WIDTH), self.X.dtype)
-        self._in_threads(lambda *part: loops.add_sums(self, by_column, stops, *part, room, out))
+        if self.YT.shape[1] < min(len(self.X), FEW):
+            self._add_across(by_column, stops, out)
+        else:
+            room = np.empty((self._workers(), loops.WIDTH), self.X.dtype)
+            self._in_threads(lambda *part: loops.add_sums(self, by_column, stops, *part, room, out))
         return out
+
+    def _add_across(self, weights: np.ndarray, stops: np.ndarray, out: np.ndarray) -> None:
+        """Add the sums of few yⱼ: a run of values costs something however short it is."""
+        swapped, workers = self._swapped(), self._workers()
+        width = min(loops.WIDTH, max(LEAST_RUN, SUMS_AT_ONCE // out[0].size))
+        room = np.empty((workers, width), self.X.dtype)
+        sums = np.empty((workers, *out.shape[1:], width))
+        self._in_threads(
+            lambda *part: loops.add_sums_across(swapped, weights, stops, *part, room, sums, out)
+        )
+
+    def _swapped(self) -> Differences:
+        """Return the same with X and Y in each other's place."""
+        return self._replace(
+            X=fixed(self.YT.T),
+            YT=fixed(self.X.T),
+            fine=self.other_fine,
+            other_fine=self.fine,
+            xx=self.yy,
+            yy=self.xx,
+        )
 
     def _workers(self) -> int:
         n, m = self.shape

@@ -131,7 +131,6 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
 
     def _raw_decision(self, X: Any, only_signs: bool = False) -> np.ndarray:
         """Return the decision values of all problems, shape (m, n_problems)."""
-        check_is_fitted(self)
         return self._decisions(self._new_rows(X), only_signs)
 
     def _decisions(self, rows: Sample, only_signs: bool) -> np.ndarray:
