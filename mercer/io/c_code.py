@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from mercer._replacing import replacing
+from mercer.io.c_views import c_number, c_table, c_view
 from mercer.io.c_votes import decision, probabilities
 from mercer.io.formulas import Formula, MachineFormula
 
-STATISTICS = {
-    "inner": "x[j] * s[j]",
-    "squared": "(x[j] - s[j]) * (x[j] - s[j])",
-    "l1": "fabs(x[j] - s[j])",
-    "own_x": "x[j] * x[j]",
-    "own_s": "s[j] * s[j]",
+TERMS = {
+    "inner": "{a} * {b}",
+    "least": "({a} < {b} ? {a} : {b})",
+    "squared": "({a} - {b}) * ({a} - {b})",
+    "l1": "fabs({a} - {b})",
+    "lp": "pow(fabs({a} - {b}), {p})",
+    "chi": "({a} + {b} > 0.0 ? ({a} - {b}) * (({a} - {b}) / ({a} + {b})) : 0.0)",
 }
 LARGEST_POWER = 64  # integer powers up to this are products
 
@@ -35,10 +37,10 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
     Parameters
     ----------
     model : estimator
-        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`,
-        `KernelRidgeClassifier`, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
+        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`, `MetricRidge` and
+        their classifiers, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
         `LaplacianRidge` or `LaplacianRidgeClassifier` with a kernel of inner products or distances,
-        or a linear model.
+        also under a metric, or a linear model.
     path : str or Path
         Where to.
     name : str, default="model"
@@ -69,41 +71,35 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
 
 def _lines(machine: MachineFormula, name: str, about: str) -> Iterator[str]:
     (n, d), t = machine.centres.shape, machine.coefs.shape[1]
+    views = sorted({statistic.view for statistic in machine.kernel.statistics()})
     yield f"/* {about.replace('*/', '* /')} */"
     yield "#include <math.h>"
     yield f"enum {{ {name}_columns = {d}, {name}_centres = {n}, {name}_outputs = {t} }};"
-    yield from _table(f"static const double {name}_s[{max(n, 1)}][{d}]", machine.centres)
-    yield from _table(f"static const double {name}_a[{max(n, 1)}][{t}]", machine.coefs)
-    yield from _table(f"static const double {name}_b[1][{t}]", machine.offsets[None])
+    for v in views:
+        view = machine.views[v]
+        head = f"static const double {name}_s{v}[{max(n, 1)}][{view.columns}]"
+        yield from c_table(head, view.rows(machine.centres))
+        yield from c_view(view, f"{name}_view{v}")
+    yield from c_table(f"static const double {name}_a[{max(n, 1)}][{t}]", machine.coefs)
+    yield from c_table(f"static const double {name}_b[1][{t}]", machine.offsets[None])
     if machine.odds is not None and machine.odds.slopes is not None:
-        yield from _table(f"static const double {name}_slope[{t}][2]", machine.odds.slopes)
+        yield from c_table(f"static const double {name}_slope[{t}][2]", machine.odds.slopes)
         shifts = np.zeros(t) if machine.odds.shifts is None else machine.odds.shifts
-        yield from _table(f"static const double {name}_shift[1][{t}]", shifts[None])
-    yield from _kernel(machine.kernel, name, d)
+        yield from c_table(f"static const double {name}_shift[1][{t}]", shifts[None])
+    yield from _kernel(machine, name, views)
     yield f"void {name}_values(const double *x, double *f) {{"
+    for v in views:
+        yield f"  double z{v}[{machine.views[v].columns}];"
+        yield f"  {name}_view{v}(x, z{v});"
     yield f"  for (int o = 0; o < {t}; o++) f[o] = 0.0;"
     yield f"  for (int i = 0; i < {n}; i++) {{"
-    yield f"    const double k = {name}_kernel(x, {name}_s[i]);"
+    yield f"    const double k = {name}_kernel({', '.join(['i', *(f'z{v}' for v in views)])});"
     yield f"    for (int o = 0; o < {t}; o++) f[o] += k * {name}_a[i][o];"
     yield "  }"
     yield f"  for (int o = 0; o < {t}; o++) f[o] += {name}_b[0][o];"
+    yield "  (void)x;"
     yield "}"
     yield from _prediction(machine, name, t)
-
-
-def _table(head: str, values: np.ndarray) -> Iterator[str]:
-    yield f"{head} = {{"
-    rows = values if len(values) else np.zeros((1, values.shape[1]))
-    for row in rows:
-        yield "  {" + ", ".join(_number(value) for value in row) + "},"
-    yield "};"
-
-
-def _number(value: float) -> str:
-    """Return a number that is read back to the last bit."""
-    if not np.isfinite(value):
-        raise ValueError(f"a model with {value} in it can't be written")
-    return repr(float(value))
 
 
 def _string(text: str) -> str:
@@ -112,32 +108,46 @@ def _string(text: str) -> str:
     return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
-def _kernel(formula: Formula, name: str, d: int) -> Iterator[str]:
-    used = sorted(formula.statistics())
+def _kernel(machine: MachineFormula, name: str, views: list[int]) -> Iterator[str]:
+    places = {statistic: f"v{i}" for i, statistic in enumerate(_ordered(machine.kernel))}
     yield f"static double {name}_power(double v, int e) {{"
     yield "  double p = 1.0;"
     yield "  for (; e > 0; e >>= 1, v *= v) if (e & 1) p *= v;"
     yield "  return p;"
     yield "}"
-    yield f"static double {name}_kernel(const double *x, const double *s) {{"
-    yield f"  (void)x; (void)s; (void){name}_power;"
-    for statistic in used:
-        yield f"  double {statistic} = 0.0;"
-    if used:
-        yield f"  for (int j = 0; j < {d}; j++) {{"
-        for statistic in used:
-            yield f"    {statistic} += {STATISTICS[statistic]};"
+    given = ", ".join(["int i", *(f"const double *z{v}" for v in views)])
+    yield f"static double {name}_kernel({given}) {{"
+    yield f"  (void)i; (void){name}_power;"
+    for v in views:
+        own = {statistic: place for statistic, place in places.items() if statistic.view == v}
+        yield f"  const double *s{v} = {name}_s{v}[i];"
+        yield f"  (void)z{v}; (void)s{v};"
+        yield f"  double {', '.join(f'{place} = 0.0' for place in own.values())};"
+        yield f"  for (int j = 0; j < {machine.views[v].columns}; j++) {{"
+        for statistic, place in own.items():
+            yield f"    {place} += {_term(statistic)};"
         yield "  }"
-    yield f"  return {_expression(formula, name)};"
+    yield f"  return {_expression(machine.kernel, name, places)};"
     yield "}"
 
 
-def _expression(formula: Formula, name: str) -> str:
-    parts = [_expression(part, name) for part in formula.parts]
+def _ordered(kernel: Formula) -> list[Formula]:
+    return sorted(kernel.statistics(), key=repr)
+
+
+def _term(statistic: Formula) -> str:
+    """Return what a column adds to a statistic."""
+    letters = {"x": "z", "s": "s"}
+    a, b = (f"{letters[side]}{statistic.view}[j]" for side in statistic.sides)
+    return TERMS[statistic.name].format(a=a, b=b, p=c_number(statistic.value))
+
+
+def _expression(formula: Formula, name: str, places: dict[Formula, str]) -> str:
+    parts = [_expression(part, name, places) for part in formula.parts]
     if formula.name == "number":
-        return f"({_number(formula.value)})"
+        return f"({c_number(formula.value)})"
     if not parts:
-        return formula.name
+        return places[formula]
     if formula.name in ("add", "multiply"):
         return f"({parts[0]} {'+' if formula.name == 'add' else '*'} {parts[1]})"
     if formula.name != "power":
@@ -146,7 +156,7 @@ def _expression(formula: Formula, name: str) -> str:
         return f"sqrt({parts[0]})"
     if formula.value.is_integer() and 0 <= formula.value <= LARGEST_POWER:
         return f"{name}_power({parts[0]}, {int(formula.value)})"
-    return f"pow({parts[0]}, {_number(formula.value)})"
+    return f"pow({parts[0]}, {c_number(formula.value)})"
 
 
 def _prediction(machine: MachineFormula, name: str, t: int) -> Iterator[str]:
@@ -158,7 +168,7 @@ def _prediction(machine: MachineFormula, name: str, t: int) -> Iterator[str]:
         return
     labels = machine.classes.tolist()
     kind = "char *const" if isinstance(labels[0], str) else "double"
-    text = [_string(v) if isinstance(v, str) else _number(v) for v in labels]
+    text = [_string(v) if isinstance(v, str) else c_number(v) for v in labels]
     yield f"const {kind} {name}_classes[{len(text)}] = {{{', '.join(text)}}};"
     yield from decision(machine, name)
     yield f"int {name}_predict(const double *x) {{"

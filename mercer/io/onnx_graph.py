@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._floats import TINY
 from mercer._replacing import replacing
 from mercer.io.formulas import Formula, MachineFormula
 from mercer.io.onnx_nodes import OnnxNodes
+from mercer.io.onnx_views import seen
 from mercer.io.onnx_votes import label, probabilities
 
 OPERATORS = {"add": "Add", "multiply": "Mul", "exp": "Exp", "tanh": "Tanh"}
@@ -26,10 +28,7 @@ def write_onnx(model: Any, path: str | Path) -> Path:
     Parameters
     ----------
     model : estimator
-        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`,
-        `KernelRidgeClassifier`, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
-        `LaplacianRidge` or `LaplacianRidgeClassifier` with a kernel of inner products or distances,
-        or a linear model.
+        A fitted machine of those that `write_c` takes.
     path : str or Path
         Where to.
     """
@@ -57,54 +56,70 @@ class _KernelNodes(OnnxNodes):
 
     def kernel(self, machine: MachineFormula) -> str:
         """Return k(X, centres), shape (m, n)."""
-        if not machine.kernel.statistics():
+        statistics = sorted(machine.kernel.statistics(), key=repr)
+        if not statistics:
             ones = self.row_sums(self.node("Mul", ["X", self.number(0.0)]))
             shape = self.constant(np.ones((1, len(machine.centres))))
             whole = self.node("MatMul", [self.node("Exp", [ones]), shape])
             return self.node("Mul", [whole, self.formula(machine.kernel, {})])
-        # distances about the mean of the centres: large columns would cancel
-        mean = machine.centres.mean(axis=0)
-        about = {
-            name: self._statistic(name, machine.centres, mean)
-            for name in sorted(machine.kernel.statistics())
-        }
-        return self.formula(machine.kernel, about)
+        sides = {v: self._both_sides(machine, v) for v in {s.view for s in statistics}}
+        values = {s: self._statistic(s, *sides[s.view]) for s in statistics}
+        return self.formula(machine.kernel, values)
 
-    def formula(self, formula: Formula, about: dict[str, str]) -> str:
+    def _both_sides(self, machine: MachineFormula, number: int) -> tuple[str, np.ndarray]:
+        """Return the name of a view of the rows, and the view of the centres."""
+        view = machine.views[number]
+        return seen(self, view), view.rows(machine.centres)
+
+    def formula(self, formula: Formula, values: dict[Formula, str]) -> str:
         """Return what a formula of statistics computes."""
         if formula.name == "number":
             return self.number(formula.value)
         if not formula.parts:
-            return about[formula.name]
-        parts = [self.formula(part, about) for part in formula.parts]
+            return values[formula]
+        parts = [self.formula(part, values) for part in formula.parts]
         if formula.name == "power":
             if formula.value == 0.5:
                 return self.node("Sqrt", parts)
             return self.node("Pow", [*parts, self.number(formula.value)])
         return self.node(OPERATORS[formula.name], parts)
 
-    def _statistic(self, name: str, centres: np.ndarray, mean: np.ndarray) -> str:
-        if name == "inner":
+    def _statistic(self, statistic: Formula, rows: str, centres: np.ndarray) -> str:
+        """Return a statistic of rows z and centres, which broadcasts to (m, n)."""
+        if statistic.sides == "xx":
+            return self.row_sums(
+                self.node("Mul", [rows, rows]) if statistic.name == "inner" else rows
+            )
+        if statistic.sides == "ss":
+            own = centres**2 if statistic.name == "inner" else centres
+            return self.constant(own.sum(axis=1)[None])
+        if statistic.name == "inner":
             # no MatMul: runtimes fuse it with a factor that follows, which they keep in float32
-            return self.node("Gemm", ["X", self.constant(centres.T.copy())])
-        if name == "own_x":
-            return self.row_sums(self.node("Mul", ["X", "X"]))
-        if name == "own_s":
-            return self.constant((centres**2).sum(axis=1)[None])
-        if name == "squared":
-            return self._squared(centres - mean, mean)
-        return self._l1(centres)
+            return self.node("Gemm", [rows, self.constant(centres.T.copy())])
+        if statistic.name == "squared":
+            # about the mean of the centres: large columns would cancel
+            return self._squared(rows, centres, centres.mean(axis=0))
+        return self._by_columns(statistic, rows, centres)
 
-    def _squared(self, centres: np.ndarray, mean: np.ndarray) -> str:
+    def _squared(self, rows: str, centres: np.ndarray, mean: np.ndarray) -> str:
         """Return ‖x‖² + ‖s‖² − 2x·s, not below 0."""
-        rows = self.node("Sub", ["X", self.constant(mean)])
+        rows, centres = self.node("Sub", [rows, self.constant(mean)]), centres - mean
         inner = self.node("Gemm", [rows, self.constant(-2.0 * centres.T)])
         squares = self.node("Add", [inner, self.row_sums(self.node("Mul", [rows, rows]))])
         squares = self.node("Add", [squares, self.constant((centres**2).sum(axis=1)[None])])
         return self.node("Max", [squares, self.number(0.0)])
 
-    def _l1(self, centres: np.ndarray) -> str:
-        rows = self.node("Unsqueeze", ["X", self.constant(np.array([1]))])
-        apart = self.node("Abs", [self.node("Sub", [rows, self.constant(centres[None])])])
-        axes = self.constant(np.array([2]))
-        return self.node("ReduceSum", [apart, axes], keepdims=0)
+    def _by_columns(self, statistic: Formula, rows: str, centres: np.ndarray) -> str:
+        """Return a sum over columns of what each pair of cells gives."""
+        a = self.node("Unsqueeze", [rows, self.constant(np.array([1]))])
+        b = self.constant(centres[None])
+        if statistic.name == "least":
+            cells = self.node("Min", [a, b])
+        else:
+            cells = self.node("Abs", [self.node("Sub", [a, b])])
+        if statistic.name == "lp":
+            cells = self.node("Pow", [cells, self.number(statistic.value)])
+        if statistic.name == "chi":
+            both = self.node("Max", [self.node("Add", [a, b]), self.number(TINY)])
+            cells = self.node("Mul", [cells, self.node("Div", [cells, both])])
+        return self.node("ReduceSum", [cells, self.constant(np.array([2]))], keepdims=0)

@@ -58,8 +58,7 @@ class Kernel(ParameterValue):
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels of the expression that have no parts."""
-        parts = self.parts()
-        if not parts:
+        if not (parts := self.parts()):
             yield self
         for part in parts:
             yield from part.leaves()

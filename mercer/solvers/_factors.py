@@ -34,11 +34,8 @@ class EigenForm:
         # divide and conquer needs twice the matrix beside it, the other way once
         if len(A) <= DIVIDED and 3 * A.nbytes <= memory:
             vectors = np.asfortranarray(A)
-            with (
-                one_blas_thread()
-            ):  # half of it is products with one vector, between which threads spin
+            with one_blas_thread():  # half are products with a vector, between which threads spin
                 return cls(_lapack.eigen(vectors), vectors, lams)
-        # divide and conquer needs twice the matrix beside it, the other way once
         values, vectors = eigh(A, lower=True, overwrite_a=True, check_finite=False, driver="evr")
         return cls(values, vectors, lams)
 

@@ -22,6 +22,8 @@ from mercer import (
     LaplacianSVC,
     LinearSVC,
     LogisticRegression,
+    MetricRidge,
+    MetricRidgeClassifier,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -29,13 +31,29 @@ from mercer import (
     Ridge,
 )
 from mercer.io import read_libsvm, write_c, write_libsvm, write_onnx
-from mercer.kernels import RBF, Cosine, Exponential, Laplacian, Linear, Matern, Polynomial, Sigmoid
+from mercer.kernels import (
+    RBF,
+    ChiSquared,
+    Cosine,
+    Exponential,
+    Intersection,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Wavelet,
+)
 
 X, Y = load_iris(return_X_y=True)
 LABELS = ["a", 'b"\\?', "*/ ü\n1"]
 T, WORDS = X[:, 3], np.array(LABELS)[Y]
 X = X[:, :3]
-NEW = np.random.default_rng(0).normal(X.mean(axis=0), X.std(axis=0), size=(60, 3))
+NEW = np.random.default_rng(0).normal(X.mean(axis=0), X.std(axis=0), size=(60, 3)).clip(0.0)
+WEIGHTS = [0.5, 0.0, 2.0]
+MATRIX = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 0.2]])
 CC = shutil.which("cc")
 ROUNDING = 1e-9
 
@@ -54,6 +72,22 @@ KERNELS = [
     (0.1 * Linear()).exp().normalized() + 2.0,
     Polynomial(2, bias=1.0).normalized() ** 2,
     (RBF(gamma=0.2) + Linear()).normalized(),
+    RBF(metric=WEIGHTS),
+    RBF(0.3, metric=MATRIX),
+    Exponential(0.5, metric=MATRIX, exponent=1.3),
+    Exponential(0.5, metric=WEIGHTS, p=1.5),
+    Exponential(0.3, p=0.7, exponent=0.6),
+    Laplacian(metric=WEIGHTS),
+    Matern(2.5, metric=[1.0, 2.0, 3.0]),
+    RBF(metric=WEIGHTS) + 0.5 * RBF(0.1, metric=MATRIX) * Laplacian() + Matern(1.5, metric=WEIGHTS),
+    RationalQuadratic(0.7),
+    RationalQuadratic(3.0, metric=MATRIX),
+    Periodic([1.0, 2.5, 0.7], gamma=0.4),
+    Cosine(),
+    0.3 * Cosine() + Cosine() * RBF(),
+    Intersection(),
+    Intersection().normalized() * Laplacian(),
+    ChiSquared(0.2),
 ]
 MODELS = {
     "two classes": SVC("rbf").fit(X[Y < 2], Y[Y < 2]),
@@ -79,6 +113,10 @@ MODELS = {
     "mistakes": Perceptron("rbf", random_state=0).fit(X, np.where(Y > 0, "yes", "no")),
     "a graph": LaplacianSVC(multiclass="ovo").fit(X, Y),
     "numbers and a graph": LaplacianRidge().fit(X, T),
+    "a learned metric": MetricRidge(rounds=2, random_state=0).fit(X, T),
+    "a learned matrix": MetricRidge(metric="full", rounds=1, random_state=0).fit(X, T),
+    "a learned metric of two": MetricRidgeClassifier(rounds=1).fit(X[Y > 0], WORDS[Y > 0]),
+    "a learned metric of classes": MetricRidgeClassifier("laplacian", rounds=1).fit(X, WORDS),
     "linear": LinearSVC().fit(X, WORDS),
     "linear odds": LogisticRegression().fit(X, WORDS),
     "linear odds of two": LogisticRegression().fit(X[Y > 0], Y[Y > 0]),
@@ -197,10 +235,27 @@ def test_onnx_has_the_kernel(kernel, tmp_path):
     np.testing.assert_allclose(found, values(model, NEW), rtol=ROUNDING, atol=ROUNDING)
 
 
-def test_onnx_does_not_cancel_far_from_the_origin(tmp_path):
-    model = KernelRidge(RBF(gamma=0.5), lam=0.5).fit(X + 1e6, T)
-    found = Graph(model, tmp_path).ask("values", NEW + 1e6)
-    np.testing.assert_allclose(found, values(model, NEW + 1e6), rtol=1e-7, atol=1e-7)
+@pytest.mark.parametrize("metric", [None, WEIGHTS, MATRIX], ids=["plain", "weights", "matrix"])
+def test_nothing_cancels_far_from_the_origin(metric, tmp_path):
+    far = X * [1.0, 1.0, 1e-3] + [1e6, 0.0, 1e3]
+    new = NEW * [1.0, 1.0, 1e-3] + [1e6, 0.0, 1e3]
+    model = KernelRidge(RBF(gamma=0.5, metric=metric), lam=0.5).fit(far, T)
+    found = [Graph(model, tmp_path).ask("values", new)]
+    found += [Compiled(model, tmp_path).values(new)] if CC is not None else []
+    for one in found:
+        np.testing.assert_allclose(one, values(model, new), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Cosine(), Linear() + Periodic(2.0), ChiSquared(), Intersection()]
+)
+def test_rows_of_zeros_have_answers(kernel, tmp_path):
+    model = KernelRidge(kernel, lam=0.5).fit(np.vstack([X, np.zeros((1, 3))]), np.append(T, 3.0))
+    rows = np.array([[0.0, 0.0, 0.0], [0.0, 1e-160, 0.0], [0.0, 0.0, 7.0]])
+    wanted = values(model, rows)
+    np.testing.assert_allclose(Graph(model, tmp_path).ask("values", rows), wanted, rtol=1e-9)
+    if CC is not None:
+        np.testing.assert_allclose(Compiled(model, tmp_path).values(rows), wanted, rtol=1e-9)
 
 
 # ---------------------------------------------------------------- probabilities of LIBSVM
@@ -230,7 +285,7 @@ def test_what_has_no_such_form_is_told(write, tmp_path):
     with pytest.raises(ValueError, match="as votes jump"):
         write(Perceptron("rbf", voted=True, random_state=0).fit(X, Y), path)
     with pytest.raises(ValueError, match="kernels that can be exported"):
-        write(SVC(Cosine()).fit(X, Y), path)
+        write(SVC(Wavelet()).fit(X, Y), path)
     with pytest.raises(ValueError, match="kernels that can be exported"):
         write(SVC("precomputed").fit(X @ X.T, Y), path)
     assert not path.exists()
