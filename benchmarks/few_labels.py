@@ -2,8 +2,8 @@
 
 USPS is read from the folder ``--data`` (file ``usps/usps.npz``, the official split); without it the
 digits of scikit-learn stand in. LAMDA-SSL's LapSVM is measured if it is installed. Figures are
-means over draws of the labels. Those of the two moons were chosen on rows from seeds 0 to 9. For
-USPS all parameters, ours too, were chosen by what they reach on the rows that are scored, so that
+means over draws of the labels. The machine for 200 rows of the two moons was chosen on rows from
+seeds 300 to 314, that for 2,000 on seeds 0 to 9. For USPS all parameters, ours too, were chosen by what they reach on the rows that are scored, so that
 the figures flatter everybody.
 """
 
@@ -28,7 +28,10 @@ from mercer.kernels import RBF
 
 warnings.simplefilter("ignore")
 UNLABELLED = -1
-MOONS = {200: range(100, 120), 2000: range(100, 102)}  # seeds of the rows
+MOONS = {  # the machine for so many rows, and seeds of the rows
+    200: (LaplacianSVC(RBF(20.0), C=1e4, lam_graph=1e6, power=2, n_neighbors=14), range(400, 430)),
+    2000: (LaplacianSVC(RBF(5.0), C=1e4, lam_graph=1e4, n_neighbors=45), range(100, 102)),
+}
 
 
 def hidden(y: np.ndarray, kept: Any) -> np.ndarray:
@@ -40,8 +43,7 @@ def hidden(y: np.ndarray, kept: Any) -> np.ndarray:
 
 def two_moons(draws: int = 20) -> None:
     """One label a class."""
-    for n, seeds in MOONS.items():
-        machine = LaplacianSVC(RBF(gamma=5.0), C=1e4, lam_graph=1e4, n_neighbors=round(n**0.5))
+    for n, (machine, seeds) in MOONS.items():
         right, seconds, proved = [], [], []
         for seed in seeds:
             X, y = make_moons(n, noise=0.1, random_state=seed)
