@@ -63,7 +63,7 @@ class InSpan(KernelEstimator):
         return Span(self.kernel_, points, parse_memory(self.memory))
 
     def _with_target(self, X: Rows, y: Any) -> Rows:
-        rows = X if y is None else X.with_target(np.asarray(y))
+        rows = X.with_target(y)
         if not rows.has_target:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed: these rows have no target; open "
@@ -74,7 +74,7 @@ class InSpan(KernelEstimator):
     def _blocks_of(self, X: Any, y: Any = None, **checks: Any) -> Rows:
         """Return rows with their targets, if there are any, whatever they come as."""
         if isinstance(X, Rows):
-            return X if y is None else X.with_target(np.asarray(y))
+            return X.with_target(y)
         sample, y, _ = self._fit_rows(X, *([] if y is None else [y]), **checks)
         if is_precomputed(self.kernel_) or self.kernel_.domain != "vectors":
             raise TypeError(f"landmarks need rows of numbers; got the kernel {self.kernel_!r}")

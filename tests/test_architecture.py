@@ -28,6 +28,7 @@ LEVELS = {
     "_replacing": -1,
     "_numbers": -1,
     "_machine": -1,
+    "_random": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_state": -1,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
-from mercer.cli.screen import Screen, interval
+from mercer.cli.screen import Screen, command_line, interval
 from mercer.cli.together import drawn_whole
 from mercer.io import inspect
 from mercer.report import write_report
@@ -71,7 +69,7 @@ def evaluate(
         screen.show(f"rmse, mae and residuals are in units of {problem.target}")
     if report is not None:
         shown: dict[str, Any] = {
-            "command": "mercer " + shlex.join(sys.argv[1:]),
+            "command": command_line(),
             "row_numbers": problem.numbers,
             "row_groups": problem.groups,
             "repeat": {f"SHA-256 of {path.name}": digest(path) for path in (model_file, data)},

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer._array import as_table
 from mercer._words import count
-from mercer.kernels.base import Kernel, Power, Product, Sum
+from mercer.kernels.base import Kernel, bracketed
 from mercer.kernels.custom import Precomputed
 from mercer.kernels.frames import (
     ALL,
@@ -262,11 +262,9 @@ class On(Kernel):
         return numbers_of(table, chosen_names(self.columns, table)).astype(np.float64)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text = repr(self.kernel)
-        text = f"({text})" if isinstance(self.kernel, (Sum, Product, Power)) else text
         # what is taken from the training rows, hundreds of numbers, tells no reader anything
         fill = "" if self.fill is None or self._takes_means else f", fill={self.fill!r}"
-        return f"{text}.on({self.columns!r}{fill})"
+        return f"{bracketed(self.kernel)}.on({self.columns!r}{fill})"
 
 
 Kernel._on = On

@@ -174,10 +174,14 @@ def raise_to(values: np.ndarray, power: float) -> None:
 EXPONENTIALS = {np.dtype(np.float32): scaled_exp, np.dtype(np.float64): scaled_exp_double}
 
 
+def finite_rate(rate: float, dtype: np.dtype) -> float:
+    """Return a rate within the range of a precision: 0 · inf would make NaN of equal points."""
+    return min(rate, float(np.finfo(dtype).max))
+
+
 def negative_exp(values: np.ndarray, rate: float) -> None:
     """Replace values ≥ 0 by exp(−rate · value), in place."""
-    # a rate beyond the precision's range would make 0 · inf = NaN of equal points
-    scale = -min(rate, float(np.finfo(values.dtype).max))
+    scale = -finite_rate(rate, values.dtype)
     if values.flags.c_contiguous and values.dtype in EXPONENTIALS:
         EXPONENTIALS[values.dtype](values.reshape(-1), values.dtype.type(scale))
         return

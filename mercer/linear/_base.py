@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -282,7 +283,7 @@ def thin_svd(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return Q @ U, sizes, Vt
 
 
-def all_targets(solutions: list[Solution]) -> Solution:
+def all_targets(solutions: Sequence[Solution]) -> Solution:
     """Return the solutions of several targets as one, proved as well as the worst of them."""
     worst = max(solutions, key=lambda s: (not s.status.ok, s.certificate.value))
     proof = worst.certificate

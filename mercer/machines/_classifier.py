@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._array import n_threads, run_tiles
+from mercer._floats import LEAST_DIVISOR
 from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._state import Attribute, Either, Floats, Integers, Labels, per_class, per_pair
@@ -206,7 +207,7 @@ class MarginClassifier(MarginEstimator):
             held_out = held_out_values(
                 training.K, index, sign, weight, self.tol, limits, training.exact, self._solve_one
             )
-            share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
+            share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), LEAST_DIVISOR)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
         return np.array(slopes)
 

@@ -84,7 +84,7 @@ class MarginEstimator(KernelExpansion):
         found = solution.certificate
         if self.kernel_.definiteness == UNKNOWN:
             note = "taken for granted: nothing is known of the kernel's definiteness"
-            found = replace(found, parts={**found.parts, "convexity": note})
+            found = found.with_parts(convexity=note)
             solution = replace(solution, certificate=found)
         if self.kernel_.definiteness == INDEFINITE and solution.status.ok:
             proof = only_stationary(found, repr(self.kernel_))

@@ -9,10 +9,10 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
 from mercer._in_span import InSpan, Prepared, no_targets
+from mercer._random import seed_of
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Instance, Maybe
 from mercer.rows import Rows
@@ -106,7 +106,7 @@ class MarginInSpan(InSpan):
         m = landmarks_for(self.landmarks, rows.n, parse_memory(self.memory))
         names = getattr(self, "feature_names_in_", None)
         task: Prepared = self._prepared(rows, m, weight, (no_targets, 1))
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         LOG.info(
             "%s: %s rows by dual coordinate descent over %s landmarks",
             type(self).__name__, f"{rows.n:,}", f"{len(task.points):,}",

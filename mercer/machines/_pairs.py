@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
+from mercer._floats import LEAST_DIVISOR
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
@@ -54,6 +55,11 @@ def pair_sums(sums: np.ndarray, pairs: Pairs) -> np.ndarray:
     m, k, rows = sums.shape
     flat, (i, j) = sums.reshape(m, k * rows), np.array(pairs).T
     return flat.take(i * rows + j - 1, axis=1) + flat.take(j * rows + i, axis=1)
+
+
+def shares(single: np.ndarray) -> np.ndarray:
+    """Return the probabilities of classes, each alone against the rest, as parts of their sum."""
+    return single / np.maximum(single.sum(axis=1, keepdims=True), LEAST_DIVISOR)
 
 
 def votes(values: np.ndarray, pairs: Pairs) -> np.ndarray:

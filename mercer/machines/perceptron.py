@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator
 from mercer._labels import class_codes, labels_of, one_or_all
+from mercer._random import seed_of
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Pointers, per_class
 from mercer.kernels import Linear
@@ -169,7 +169,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
 
     def _solve(self, sample: Sample, codes: np.ndarray) -> list[PerceptronSolution]:
         scores, limits, n = self._scores(sample), self._limits(), len(codes)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         return [
             solve_perceptron(
                 scores,

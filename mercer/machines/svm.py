@@ -159,7 +159,7 @@ class SVC(MarginInSpan, InCells, VotingMachine):
             self._fit_in_span(self._blocks_of(X, y), sample_weight)
             return self
         if isinstance(X, Rows):
-            X, y = (X if y is None else X.with_target(np.asarray(y))).in_memory(None, self)
+            X, y = X.with_target(y).in_memory(None, self)
         if route == "cells":
             self._fit_in_cells(X, y, sample_weight)
         else:

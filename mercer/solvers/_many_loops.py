@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._compiled import compiled, compiled_part
-from mercer.kernels._direct_loops import _dot, values_of
+from mercer.kernels._direct_loops import values_of
+from mercer.kernels._loops import dot
 from mercer.margin import _figures, _offset, gap_of
 from mercer.solvers import _newton_loops as newton
 from mercer.solvers import _smo_loops as smo
@@ -207,7 +208,7 @@ def _exact(rows, index, which, columns, weights, z, e, room):
     for k in range(len(z)):
         if which[k]:
             values_of(rows, index[k], columns, room)
-            e[k] = z[k] - _dot(weights, room)
+            e[k] = z[k] - dot(room, weights)
 
 
 @compiled_part()

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
-from mercer._floats import EPS, TINY
+from mercer._floats import EPS, LEAST_DIVISOR, TINY
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.distance import (
@@ -183,7 +183,9 @@ class FeatureSearch:
             error = float(np.abs(least_k - ranks).max())
             worst = max(worst, error / max(float(scale), TINY))
             if not self.by_distance:
-                least = min(least, float((wanted + self._shift[row]).min()) / max(scale, 1e-300))
+                least = min(
+                    least, float((wanted + self._shift[row]).min()) / max(scale, LEAST_DIVISOR)
+                )
         parts = {
             "rank_error": worst,
             "checked": len(some),

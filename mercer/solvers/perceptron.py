@@ -8,7 +8,7 @@ separates the points with margin ρ there are at most (R/ρ)² updates, R² = ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,8 +198,7 @@ def solve_perceptron(
         visits = max(int(counts.visits_updates_mistakes[0]), 1)
         value = (counts.alpha - counts.late / visits) * sign
         wrong = int(np.count_nonzero(~(sign * scores.refresh(value) > 0)))
-        parts = {**certificate.parts, "averaged_mistakes": wrong}
-        certificate = replace(certificate, parts=parts)
+        certificate = certificate.with_parts(averaged_mistakes=wrong)
     status = Status.OPTIMAL if certificate.ok else status
     updates = counts.history() if history else None
     stats = {"epochs": n_epochs}

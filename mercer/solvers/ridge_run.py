@@ -26,14 +26,13 @@ class SpanSolution(Solution):
 
     def in_unit(self, unit: float) -> SpanSolution:
         """Return the solution for targets times a unit: f is linear in them, errors quadratic."""
-        parts = dict(self.certificate.parts)
-        parts["objective"] = parts["objective"] * unit * unit
+        objective = self.certificate.parts["objective"] * unit * unit
         errors = self.errors
         return replace(
             self,
             value=self.value * unit,
             intercept=self.intercept * unit,
-            certificate=replace(self.certificate, parts=parts),
+            certificate=self.certificate.with_parts(objective=objective),
             errors=None if errors is None else errors._replace(cv=errors.cv * unit * unit),
         )
 

@@ -180,6 +180,11 @@ class Span:
         """Return φ of rows, (r, b), from their kernel values, (r, b)."""
         return _lapack.solve_transposed(self.U, values)
 
+    def missed(self, rows: Sample, features: np.ndarray) -> np.ndarray:
+        """Return k(x, x) − ‖φ(x)‖² of rows, (b,): what lies outside the span."""
+        diagonal = self.kernel.diagonal_of(rows, np.float64)
+        return np.maximum(diagonal - np.einsum("ij,ij->j", features, features), 0.0)
+
     def on_kept(self, c: np.ndarray) -> np.ndarray:
         """Return β of the landmarks in use, with Σ βⱼ k(x, zⱼ) = c·φ(x)."""
         return solve_triangular(self.U, c, check_finite=False)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from mercer._array import ranges
 from mercer._floats import EPS
+from mercer._random import generator_of
 from mercer.result import Certificate, Solution, Status
 
 PRODUCT_COLUMNS = 256  # weight vectors that one product serves
@@ -86,7 +86,7 @@ def kernel_kmeans(
 
     K is a centred Gram matrix, or anything with products, rows and a diagonal.
     """
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    rng = generator_of(random_state)
     points = WeightedPoints(K, np.asarray(K.diagonal(), dtype=np.float64), weight, n_clusters)
     together = max(1, PRODUCT_COLUMNS // n_clusters)
     runs = [
