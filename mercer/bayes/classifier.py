@@ -23,7 +23,6 @@ from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, Sta
 from mercer._threads import threads_for
 from mercer.bayes._moments import (
     LOG_2PI,
-    NOISE,
     ClassRows,
     Moments,
     covariance_of,
@@ -289,7 +288,9 @@ class GaussianBayes(BayesRule):
     def _standard(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return rows about the means of their classes, in units."""
         rows = np.subtract(X, self.means_[codes], dtype=np.float64)
-        rows[np.abs(rows) <= NOISE * np.abs(self.means_)[codes]] = 0.0  # equal rows have no spread
+        rows[np.abs(rows) <= COLUMN_NOISE * np.abs(self.means_)[codes]] = (
+            0.0  # equal rows have no spread
+        )
         rows /= self.scale_
         return rows
 

@@ -17,7 +17,7 @@ from mercer.kernels._loops import _dense_distance, dot, scaled_exp, scaled_exp_d
 WIDTH = 1024  # values of a chunk
 STRIP = 16  # rows that a worker takes in turn
 MIRROR = 64  # rows and columns of a block that is transposed
-FEW = 0.0025  # of ‖x‖² + ‖y‖², below which rounding of the rows shows in the squared distance
+ROUNDED_SHARE = 0.0025  # of ‖x‖² + ‖y‖²: below, rounding of the rows shows in squared distances
 _PLAIN = {"contract", "nsz"}
 
 
@@ -71,7 +71,7 @@ def _sizes(X, i, YT, start, out):
 @compiled_part()
 def _refine(xx, yy, x, Y, out):
     """Recompute from the rows as they were given what rounding of the rows may have changed."""
-    few, count = out.dtype.type(FEW), 0
+    few, count = out.dtype.type(ROUNDED_SHARE), 0
     for j in range(len(out)):
         count += out[j] < few * (xx + yy[j])
     if count > 0:

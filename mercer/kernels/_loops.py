@@ -14,7 +14,7 @@ from numba import types
 
 from mercer._compiled import REORDER, compiled, compiled_part, instruction
 
-FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
+CANCELLED_SHARE = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
 ROUND = 1.5 * 2.0**52  # added to a float64, it leaves an integer in the last bits
 CHUNK = 64  # entries that are looked at together, without a branch for each
 
@@ -35,7 +35,7 @@ def distances_from_inner(G, xx, yy, cancelled):
     An entry below 5 % of ‖x‖² + ‖y‖² has lost digits to cancellation and must be recomputed from
     the difference: that leaves every squared distance with a relative error of about 20 ulp.
     """
-    few = G.dtype.type(FEW)
+    few = G.dtype.type(CANCELLED_SHARE)
     for i in range(G.shape[0]):
         count = 0
         for j in range(G.shape[1]):
@@ -57,7 +57,7 @@ def _dense_distance(x, y, total):
 @compiled(fastmath=REORDER)
 def refine_dense(D, xx, yy, X, Y, cancelled):
     """Recompute the cancelled squared distances from the differences."""
-    few = D.dtype.type(FEW)
+    few = D.dtype.type(CANCELLED_SHARE)
     for i in range(D.shape[0]):
         if cancelled[i] == 0:
             continue
@@ -96,7 +96,7 @@ def _sparse_distance(xi, xv, yi, yv, p):
 @compiled()
 def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
     """Recompute the cancelled squared distances between CSR rows from the differences."""
-    few = D.dtype.type(FEW)
+    few = D.dtype.type(CANCELLED_SHARE)
     for i in range(D.shape[0]):
         if cancelled[i] == 0:
             continue

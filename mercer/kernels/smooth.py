@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._floats import DOUBLE
 from mercer._sklearn import Interval, Options, StrOptions
 from mercer.kernels import _smooth_loops as loops
 from mercer.kernels.base import PSD, Kernel
@@ -16,8 +17,6 @@ from mercer.kernels.radial import POSITIVE, Radial, entry_variance, finite_rate,
 from mercer.kernels.sample import Pair, Sample, dense
 from mercer.kernels.vector import VectorKernel, require_same_columns
 from mercer.kernels.widths import widths
-
-DOUBLE = np.dtype(np.float64)
 
 
 class RationalQuadratic(Radial):

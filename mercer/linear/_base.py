@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import allocate, largest_size
 from mercer._estimator import ProvedEstimator, check_weights, validated
-from mercer._floats import EPS, safe_unit
+from mercer._floats import COLUMN_NOISE, EPS, safe_unit
 from mercer._scratch import scratch
 from mercer._state import Attribute, Either, Floats
 from mercer.result import Certificate, Solution
@@ -21,7 +21,6 @@ FLOATS = [np.float64, np.float32]
 SMALLEST_VALUE = 1e-290
 NOISY_ROUNDINGS = 4  # roundings of what was subtracted from a column
 REFINEMENTS = 2  # of coefficients
-NOISE = 8 * EPS  # of a column, relative to its mean: its values are all equal
 
 
 class LinearModel(ProvedEstimator):
@@ -198,12 +197,12 @@ def centered(
     mean = share @ rows
     rows = np.subtract(rows, mean, out=scratch(rows.shape, np.float64))
     correction = share @ rows  # a long sum rounds
-    if np.any(np.abs(correction) > NOISE * np.abs(mean)):
+    if np.any(np.abs(correction) > COLUMN_NOISE * np.abs(mean)):
         rows -= correction
         mean += correction
-    maybe = np.flatnonzero(np.abs(rows[0]) <= NOISE * np.abs(mean))  # look at the others only there
+    maybe = np.flatnonzero(np.abs(rows[0]) <= COLUMN_NOISE * np.abs(mean))
     largest = np.abs(rows[:, maybe]).max(axis=0, initial=0.0)
-    rows[:, maybe[largest <= NOISE * np.abs(mean[maybe])]] = 0.0
+    rows[:, maybe[largest <= COLUMN_NOISE * np.abs(mean[maybe])]] = 0.0
     return rows, mean * unit, unit
 
 

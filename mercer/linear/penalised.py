@@ -27,12 +27,12 @@ from mercer.linear._programs import (
     status_of,
     with_constant,
 )
+from mercer.optimize._run import ARMIJO_SHARE
 from mercer.penalties import Absolute, DeadZone, Penalty, as_penalty
 from mercer.result import Certificate, Solution, Status
 
 EARLY_STEPS = 20  # steps by which Newton's method has converged, if it does
 SHORTEST_STEP = 1e-10  # part of a step
-ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
 SETTLED_GAIN = (
     1e-24  # promised gain, relative to the objective, at which nothing but rounding is left
 )

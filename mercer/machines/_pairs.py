@@ -25,7 +25,7 @@ FOLDS = 5
 HELD_OUT_VALUES = 2000  # of a problem are enough for two slopes: no more folds than that
 LIBSVM_LEAST = 1e-7  # the least probability of a pair
 SINGULAR = 1e-12  # what is added to the squares of pairs: r of exactly 0 and 1 leave them singular
-HAIR = 1e-9  # by which the predicted class is ahead of one that was ahead of it
+LEAST_LEAD = 1e-9  # by which the predicted class is ahead of one that was ahead of it
 LOG_SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
@@ -193,5 +193,5 @@ def agree(P: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     sums[:, 0] = P[each, predicted]
     level = (sums.cumsum(axis=1) / np.arange(1, P.shape[1] + 1)).max(axis=1)
     P = np.minimum(P, level[:, None])
-    P[each, predicted] = level + HAIR * moved
+    P[each, predicted] = level + LEAST_LEAD * moved
     return P / np.where(moved, P.sum(axis=1), 1.0)[:, None]

@@ -32,7 +32,7 @@ from mercer.machines._margin import (
     merged,
     weighted_classes,
 )
-from mercer.optimize._in_parts import KEPT, PARTS, forget, learn_parts
+from mercer.optimize._in_parts import KEPT_STATE, PARTS, forget, learn_parts
 from mercer.optimize._l1_newton import L1Newton, L1Problem
 from mercer.result import Solution
 from mercer.solvers import solve_dual_coordinate
@@ -101,7 +101,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
         "coef_": Floats(per_class, "columns"),
         "intercept_": Floats(per_class),
         "n_iter_": Integers(),
-        **KEPT,
+        **KEPT_STATE,
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

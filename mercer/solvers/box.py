@@ -22,11 +22,10 @@ from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers.manifold_gap import manifold_gap
 from mercer.solvers.margin import MarginSolution
-from mercer.solvers.smo import SmoState
+from mercer.solvers.smo import SECONDS_BETWEEN_CHECKS, SmoState
 
 WORKING = 1500  # points of a working set
 STEPS_EACH = 5  # coordinate steps for each of its points between Newton steps
-SECONDS_BETWEEN_CHECKS = 0.05  # compiled steps come back this often
 NEWTON_STEPS = 10  # Newton steps in a row
 DIRECT = 2000  # free points; for more the system is solved by conjugate gradients
 CONJUGATE_STEPS = 50  # of their steps

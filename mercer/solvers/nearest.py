@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
-from mercer._floats import EPS, LEAST_DIVISOR, TINY
+from mercer._floats import DOUBLE, EPS, LEAST_DIVISOR, TINY
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.distance import (
@@ -36,7 +36,6 @@ from mercer.solvers import _neighbour_loops as loops
 from mercer.solvers.euclidean import find_nearest, tree_is_faster
 from mercer.solvers.forest import find_most
 
-DOUBLE = np.dtype(np.float64)
 BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
 BLOCK = 64, 4096  # rows and points whose distances in a norm are computed together
 ROUNDED = 1e-12  # of a distance: two that are nearer than this are equal

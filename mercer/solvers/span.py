@@ -27,7 +27,7 @@ BLOCK_WORK = 2e10  # about half a second
 CORES = 6  # matrices of the landmarks alone
 COPIES = 5  # of kernel values that a worker has at once: features, weighted ones, parts of them
 NEARLY_DEPENDENT = 1e-10  # pivots, relative to the largest: with less no gradient can be proved
-CLEAR = 1e-3  # 1 / condition of U: products of kernel values say as much as those of features
+CLEAR_CONDITION = 1e-3  # of 1 / U: products of kernel values say as much as those of features
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Span:
     @cached_property
     def is_clear(self) -> bool:
         """Whether landmarks are so different that φφᵀ can be had from sums of k kᵀ."""
-        return bool(self.rank and dtrcon(self.U)[0] > CLEAR)
+        return bool(self.rank and dtrcon(self.U)[0] > CLEAR_CONDITION)
 
     def rows_of_block(self, problem: SpanProblem, work_per_row: float) -> int:
         """Return how many rows make a block: what is read at once, and worth half a second."""

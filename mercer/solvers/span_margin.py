@@ -22,7 +22,7 @@ from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 from mercer.solvers.span_features import SpanFeatures
 
 SWEEPS = 10  # between two looks at the gap
-SAFE = 0.5  # of the tolerance: features are kept in float32, the proof is in float64
+SINGLE_SHARE = 0.5  # of the tolerance: features are kept in float32, the proof is in float64
 PENALTY = 0.5  # of R + λ‖f‖² with the C of machines
 
 
@@ -141,9 +141,9 @@ class _MarginRun(SpanRun):
         z = margin.problem.z
         state = _State(np.zeros(len(z)), np.zeros(self.span.rank), np.array([0.0, np.inf, 0.0]))
         descent = _SpanDescent(margin, lambda: self.features, limits)
-        while state.gap > SAFE * tol and limits.stopped(state.sweeps) is None:
+        while state.gap > SINGLE_SHARE * tol and limits.stopped(state.sweeps) is None:
             before = state
-            turn = lambda: descent.turn(before, seed, SAFE * tol)  # noqa: B023, E731
+            turn = lambda: descent.turn(before, seed, SINGLE_SHARE * tol)  # noqa: B023, E731
             state = _State(*self.passes.once(turn))
         return state
 

@@ -10,12 +10,11 @@ from scipy.stats import norm
 from mercer._floats import TINY
 from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
-from mercer.solvers.restriction import SpanRun
+from mercer.solvers.restriction import LEVEL, SpanRun
 from mercer.solvers.span import PieceBlock, Span, SpanProblem
 from mercer.spectral._lloyd import ROUNDING, SAME_INERTIA, InnerProducts, kernel_kmeans
 
 SAMPLE_ROWS = 2**14  # on which starts are compared
-LEVEL = 0.95
 
 
 class SpanClusters(NamedTuple):
