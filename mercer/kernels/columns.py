@@ -100,7 +100,7 @@ class On(Kernel):
         """Raise if a parameter is out of its range."""
         super().check()
         if any(isinstance(leaf, Precomputed) for leaf in self.kernel.leaves()):
-            raise TypeError("a precomputed matrix has no columns that a kernel could be on")
+            raise TypeError("a precomputed kernel cannot be used on columns")
         if self.fill is not None and self.kernel.domain == "table":
             raise ValueError(
                 f"fill must be None for {self.kernel!r}, which has its own rule for missing cells; "
@@ -114,7 +114,7 @@ class On(Kernel):
         table = _table(sample.data)
         names = chosen_names(self.columns, table)
         if not names:
-            raise ValueError(f"columns={self.columns!r} chooses none of the columns")
+            raise ValueError(f"columns={self.columns!r} selects no column")
         as_given = isinstance(self.columns, str) and names == (self.columns,)
         columns = self.columns if as_given else list(names)
         concrete = On(self.kernel, columns, self._bound_fill(table, names, weights))
@@ -181,7 +181,7 @@ class On(Kernel):
         if self.fill is None:
             raise ValueError(
                 f"column {name!r} has {count(int(missing.sum()), 'missing cell')}, and "
-                f"{type(self.kernel).__name__} has no rule for that: say what stands there, "
+                f"{type(self.kernel).__name__} has no rule for these: give a value for them, "
                 f"as in .on({name!r}, fill='')"
             )
         cells = cells.copy()

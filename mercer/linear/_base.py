@@ -210,9 +210,9 @@ def checked_unit(largest: float) -> float:
     """Return `safe_unit`; raise where even that cannot save what is divided by such values."""
     if 0.0 < largest < SMALLEST_VALUE:
         raise ValueError(
-            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST_VALUE:g} "
-            f"somewhere: one has a largest of {largest:.3g}, and what is divided by it overflows; "
-            f"rescale it"
+            f"X, y and sample_weight must each be 0 everywhere, or have a value of at least "
+            f"{SMALLEST_VALUE:g}; the largest of one is {largest:.3g}, and dividing by that "
+            f"overflows: rescale it"
         )
     return safe_unit(largest)
 

@@ -137,7 +137,7 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
         penalty.check()
         if not penalty.smooth and not isinstance(penalty, (Absolute, DeadZone)):
             raise ValueError(
-                f"penalty must be smooth, Absolute or DeadZone; {penalty!r} says smooth=False"
+                f"penalty must be smooth, Absolute or DeadZone; {penalty!r} has smooth=False"
             )
         return penalty
 

@@ -136,9 +136,8 @@ class MarginClassifier(MarginEstimator):
             )
             if solution.status is Status.NOT_SEPARABLE:
                 raise ValueError(
-                    f"C=inf asks for a hard margin, but the classes cannot be separated with "
-                    f"{self.kernel_!r} ({names[number]}), or by so little that rounding "
-                    f"hides it: choose a finite C"
+                    f"C=inf asks for a hard margin, but {self.kernel_!r} does not separate the "
+                    f"classes ({names[number]}), or by less than rounding: choose a finite C"
                 )
             solutions[number] = solution
 

@@ -61,7 +61,7 @@ def choose_margin_route(
     """
     if asked != "auto":
         if landmarks is not None and asked != "landmarks":
-            raise ValueError(f"route={asked!r} has no landmarks; got landmarks={landmarks!r}")
+            raise ValueError(f"route={asked!r} uses no landmarks; got landmarks={landmarks!r}")
         return asked
     if landmarks is not None:
         return "landmarks"

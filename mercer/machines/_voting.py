@@ -62,7 +62,7 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo': ties are broken "
-                "by the values of classes, which decision_function_shape='ovr' has"
+                "by one value for each class, which only decision_function_shape='ovr' has"
             )
 
     # ------------------------------------------------------------ use

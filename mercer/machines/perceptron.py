@@ -145,7 +145,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         """Fit the machine to rows X and labels y."""
         self._validate_params()
         if self.averaged and self.voted:
-            raise ValueError("averaged and voted must not both be True: they are two functions")
+            raise ValueError("averaged and voted must not both be True: choose one of them")
         sample, y, _ = self._fit_rows(X, y)
         self.classes_, codes = class_codes(y)
         solutions = self._solve(sample, codes)

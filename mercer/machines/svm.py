@@ -282,4 +282,6 @@ class SVC(MarginInSpan, InCells, VotingMachine):
 
     def _refuse_cells(self, what: str) -> None:
         if self._in_cells():
-            raise AttributeError(f"there is no {what} by cells: each has a function of its own")
+            raise AttributeError(
+                f"there is no {what} for route='cells': each cell has its own function"
+            )

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
 from mercer._floats import DOUBLE, EPS, LEAST_DIVISOR, TINY
+from mercer.gram import require_finite
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.distance import (
@@ -89,11 +90,7 @@ class FeatureSearch:
         else:
             ranks, positions = self._by_tiles(X, k, memory)
         ranks, positions = _merged(ranks, positions)
-        if not np.isfinite(ranks).all():  # NaN never enters a list and leaves a gap, which is inf
-            raise ValueError(
-                "the kernel has values that are not finite: it overflows on X; rescale X or use "
-                "kernel.normalized()"
-            )
+        require_finite(ranks)  # NaN never enters a list and leaves a gap, which is inf
         return ranks, positions
 
     @property

@@ -150,7 +150,7 @@ def choose_route(
     few = landmarks is not None and landmarks >= n
     if asked == "exact":
         if landmarks is not None and not few:
-            raise ValueError(f"route='exact' has no landmarks; got landmarks={landmarks}")
+            raise ValueError(f"route='exact' uses no landmarks; got landmarks={landmarks}")
         return RidgeRoute("exact", 0, 1, whole)
     if asked == "auto" and (few or (landmarks is None and (in_memory or whole <= budget))):
         return RidgeRoute("exact", 0, 1, whole)
