@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._limits import Limits
+from mercer._random import drawn_in_order
 from mercer.bayes._em import EMSolution, em
 from mercer.bayes._mixture_em import (
     CovarianceFamily,
@@ -171,18 +172,14 @@ def seeds(Z: np.ndarray, weight: np.ndarray, k: int, rng: Any) -> np.ndarray:
     chosen: list[int] = []
     for c in range(k):
         chance = weight * squares if c else weight
-        drawn = _draw(chance if chance.any() else weight, order, rng.random(trials if c else 1))
+        drawn = drawn_in_order(
+            chance if chance.any() else weight, order, rng.random(trials if c else 1)
+        )
         closer = np.minimum(squares, squared_distances(Z, Z[drawn]).T)  # (t, n)
         best = int((closer @ weight).argmin())
         squares = closer[best]
         chosen.append(int(drawn[best]))
     return Z[chosen]
-
-
-def _draw(chance: np.ndarray, order: np.ndarray, u: np.ndarray) -> np.ndarray:
-    sums = np.cumsum(chance[order])
-    place = np.searchsorted(sums, u * sums[-1], side="right")
-    return order[np.minimum(place, len(order) - 1)]
 
 
 def squared_distances(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -134,12 +134,7 @@ class MarginClassifier(MarginEstimator):
                 values=values,
                 about=names[number],
             )
-            if solution.status is Status.NOT_SEPARABLE:
-                raise ValueError(
-                    f"C=inf asks for a hard margin, but {self.kernel_!r} does not separate the "
-                    f"classes ({names[number]}), or by less than rounding: choose a finite C"
-                )
-            solutions[number] = solution
+            solutions[number] = self._separated(solution, names[number])
 
         left = [number for number, solution in enumerate(solutions) if solution is None]
         try:
@@ -150,6 +145,15 @@ class MarginClassifier(MarginEstimator):
             if solutions[number] is None:  # interrupted: the start is the best so far
                 solve(number)
         return solutions  # type: ignore[return-value]
+
+    def _separated(self, solution: MarginSolution, name: str) -> MarginSolution:
+        """Return a solution; raise if a hard margin is asked for and there is none."""
+        if solution.status is Status.NOT_SEPARABLE:
+            raise ValueError(
+                f"C=inf asks for a hard margin, but {self.kernel_!r} does not separate the "
+                f"classes ({name}), or by less than rounding: choose a finite C"
+            )
+        return solution
 
     def _begun(
         self,

@@ -91,7 +91,7 @@ class RidgeRun(SpanRun):
             V *= np.sqrt(piece.weight)[:, None]
             ends = np.cumsum(np.bincount(which, minlength=folds))
             for total, part in zip(sums, np.split(V, ends[:-1]), strict=True):
-                add_products(total, part)
+                add_square(total, part)
             trace += float(piece.weight @ self.span.kernel.diagonal_of(piece.rows, np.float64))
         for total in sums:
             total += np.triu(total, 1).T
@@ -229,7 +229,7 @@ class RidgeRun(SpanRun):
         return SpanSolution(beta, status, certificate, intercept=offset, lam=lam, errors=errors)
 
 
-def add_products(total: np.ndarray, V: np.ndarray) -> None:
+def add_square(total: np.ndarray, V: np.ndarray) -> None:
     """Add VᵀV to the upper triangle of ``total``, in place."""
     if len(V):
         # by columns, as BLAS sees it, the upper triangle is the lower one
