@@ -98,8 +98,8 @@ LONGEST_FILE = 400
 
 # ---------------------------------------------------------------- reading
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 class Tree:
@@ -114,7 +114,7 @@ class Tree:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def source(self, module: str) -> ast.Module:
-        return parsed(self.files[module])
+        return parsed(self.files[module].read_text(encoding="utf-8"))
 
     def imports(self, module: str) -> set[str]:
         """Return the modules of this package that a module imports."""
