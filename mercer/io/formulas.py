@@ -52,6 +52,17 @@ LINEAR = (
     *(LinearSVC, LogisticRegression, LinearRegression, Ridge, Lasso, ElasticNet),
     *(QuantileRegression, PenaltyRegression),
 )
+SHARED = {
+    "model": """\
+model : estimator
+    A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`,
+    `KernelRidgeClassifier`, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
+    `LaplacianRidge` or `LaplacianRidgeClassifier` with a kernel of inner products or distances,
+    or a linear model.
+path : str or Path
+    Where to.
+""",
+}
 
 
 class Formula(NamedTuple):

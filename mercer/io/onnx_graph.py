@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from mercer._docstrings import described
+
 from mercer._replacing import replacing
-from mercer.io.formulas import Formula, MachineFormula
+from mercer.io.formulas import SHARED, Formula, MachineFormula
 from mercer.io.onnx_nodes import OnnxNodes
 from mercer.io.onnx_votes import label, probabilities
 
 OPERATORS = {"add": "Add", "multiply": "Mul", "exp": "Exp", "tanh": "Tanh"}
 
 
+@described(SHARED)
 def write_onnx(model: Any, path: str | Path) -> Path:
     """Write a fitted kernel machine as an ONNX model, which other runtimes can ask.
 
@@ -25,13 +28,7 @@ def write_onnx(model: Any, path: str | Path) -> Path:
 
     Parameters
     ----------
-    model : estimator
-        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`,
-        `KernelRidgeClassifier`, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
-        `LaplacianRidge` or `LaplacianRidgeClassifier` with a kernel of inner products or distances,
-        or a linear model.
-    path : str or Path
-        Where to.
+    [model]
     """
     path = Path(path)
     machine = MachineFormula.of(model)

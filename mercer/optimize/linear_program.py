@@ -120,7 +120,9 @@ class _Trace:
         x = self.program.anywhere() if found.x is None else found.x
         proof = self.program.prove(x, found.multipliers, self.tol)
         seconds = time.perf_counter() - self.began
-        self.rows.append((proof.primal, proof.value, found.iterations, seconds, proof.dual))
+        cost = float(self.program.c @ x)
+        bound, _ = self.program.dual(found.multipliers, self.program.c)
+        self.rows.append((cost, proof.value, found.iterations, seconds, bound))
         if len(self.rows) == 1 or proof.value <= self.best[-1].value:
             self.best = (x, found.multipliers, proof)
 

@@ -239,10 +239,8 @@ class LocalSIR(_InverseRegression):
     p_values_ : array
         The share of shuffles with an eigenvalue as large, for each direction up to the first above
         ``alpha``; empty without shuffles. A shuffle keeps the directions before it.
-    n_slices_, shrinkage_
-        What was used.
-    certificate_ : Certificate
-        The residual of the eigenproblem, the orthogonality error, what was discarded.
+    n_slices_, shrinkage_, certificate_
+        As of `SIR`.
 
     Examples
     --------
