@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from mercer._docstrings import described
-
 from mercer._replacing import replacing
 from mercer.io.c_votes import decision, probabilities
 from mercer.io.formulas import SHARED, Formula, MachineFormula

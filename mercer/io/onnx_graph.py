@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mercer._docstrings import described
-
 from mercer._replacing import replacing
 from mercer.io.formulas import SHARED, Formula, MachineFormula
 from mercer.io.onnx_nodes import OnnxNodes
