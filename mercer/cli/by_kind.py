@@ -9,6 +9,7 @@ from operator import add
 
 import numpy as np
 
+from mercer._words import joined
 from mercer.kernels import (
     DTW,
     RBF,
@@ -141,5 +142,4 @@ def _weighted(kernels: Sequence[Kernel], shares: tuple[float, ...]) -> Kernel:
 
 def in_words(parts: Sequence[KindOfColumns]) -> str:
     """Return the parts as one phrase."""
-    words = [part.words for part in parts]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return joined([part.words for part in parts])
