@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._array import allocate
 from mercer._display import CheckReport, Row, yes_no
 from mercer._floats import LEAST_DIVISOR, TINY
 from mercer.distances import points_to_check, worst_place
@@ -129,7 +130,7 @@ def check_kernel(
 
 def _full_matrix(kernel: Any, sample: Sample, points: np.ndarray) -> np.ndarray:
     """Return K with both triangles computed: two views are not the same sample."""
-    K = np.empty((len(points), len(points)))
+    K = allocate((len(points), len(points)), np.float64)
     kernel.check_pair(sample, sample)
     kernel.block_of(sample[points], sample[points], K)
     if not np.isfinite(K).all():

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import largest_size
+from mercer._array import allocate, largest_size
 from mercer._floats import require_squares
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp, scaled_exp_double
@@ -110,7 +110,7 @@ class Radial(VectorKernel):
 
     def distances(self, X: Sample) -> np.ndarray:
         """Return what γ multiplies, for all pairs of rows of a sample, shape (n, n)."""
-        values = np.empty((len(X), len(X)))
+        values = allocate((len(X), len(X)), np.float64)
         pair = Pair(*self.mapped(X, X), self._uses(), np.dtype(np.float64))
         VectorKernel._fill_statistic(self, pair, values)
         return self._reach(values ** (1.0 / self.p))
