@@ -174,4 +174,5 @@ def test_further_parts_leave_the_claim_as_it_is():
     assert (more.kind, more.value, more.tolerance, more.about) == ("gap", 1e-9, 1e-6, "a claim")
     assert dict(more.parts) == {"gap": 2e-9, "landmarks": 3}
     assert dict(proof.parts) == {"gap": 1e-9}
-    assert more.ok and not proof.with_parts(of_one=float("nan")).ok
+    assert more.ok
+    assert not proof.with_parts(of_one=float("nan")).ok
