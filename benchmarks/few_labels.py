@@ -3,8 +3,8 @@
 USPS is read from the folder ``--data`` (file ``usps/usps.npz``, the official split); without it the
 digits of scikit-learn stand in. LAMDA-SSL's LapSVM is measured if it is installed. Figures are
 means over draws of the labels. The machine for 200 rows of the two moons was chosen on rows from
-seeds 300 to 314, that for 2,000 on seeds 0 to 9. For USPS all parameters, ours too, were chosen by what they reach on the rows that are scored, so that
-the figures flatter everybody.
+seeds 300 to 314, that for 2,000 on seeds 0 to 9. For USPS all parameters, ours too, were chosen by
+what they reach on the rows that are scored, so that the figures flatter everybody.
 """
 
 from __future__ import annotations

@@ -219,6 +219,19 @@ def as_index(index: Any, n: int, name: str) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- tiles and threads
+def require_equal(counts: list[int], claim: str, one: str) -> None:
+    """Raise unless all counts are that of the first; the message begins with what is claimed."""
+    for place, count in enumerate(counts):
+        if count != counts[0]:
+            raise ValueError(f"{claim}; {one} 0 has {counts[0]}, {one} {place} has {count}")
+
+
+def one_column(values: Any) -> np.ndarray:
+    """Return an array; a table of one column is that column."""
+    array = np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
 def ranges(n: int, step: int) -> list[slice]:
     """Return the slices of length ``step`` that cover ``range(n)``."""
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]

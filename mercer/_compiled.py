@@ -24,6 +24,8 @@ from numba.extending import intrinsic
 
 _settings: Any = numba.config
 
+REORDER = {"reassoc", "contract", "nsz"}  # fastmath: sums in any order, and nothing more
+
 
 def compiled(**flags: Any) -> Any:
     """Return a decorator for a loop that Python calls; flags as for ``numba.njit``."""

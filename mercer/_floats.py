@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 EPS = float(np.finfo(np.float64).eps)  # relative distance from 1 to the next number
+DOUBLE = np.dtype(np.float64)
 TINY = float(np.finfo(np.float64).tiny)  # smallest positive number with all its digits
+LEAST_DIVISOR = 1e-300  # what a divisor that may be 0 is raised to
+COLUMN_NOISE = 8 * EPS  # of a column, relative to its mean
 
 MODERATE = 1e-50, 1e50  # squares of entries of this size can be summed safely
-
-
 SINGLE_MODERATE = 1e-10, 1e10  # the same in float32
 
 

@@ -63,7 +63,7 @@ class InSpan(KernelEstimator):
         return Span(self.kernel_, points, parse_memory(self.memory))
 
     def _with_target(self, X: Rows, y: Any) -> Rows:
-        rows = X if y is None else X.with_target(np.asarray(y))
+        rows = X.with_target(y)
         if not rows.has_target:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed: these rows have no target; open "
@@ -74,10 +74,10 @@ class InSpan(KernelEstimator):
     def _blocks_of(self, X: Any, y: Any = None, **checks: Any) -> Rows:
         """Return rows with their targets, if there are any, whatever they come as."""
         if isinstance(X, Rows):
-            return X if y is None else X.with_target(np.asarray(y))
+            return X.with_target(y)
         sample, y, _ = self._fit_rows(X, *([] if y is None else [y]), **checks)
         if is_precomputed(self.kernel_) or self.kernel_.domain != "vectors":
-            raise TypeError(f"landmarks need rows of numbers; got the kernel {self.kernel_!r}")
+            raise TypeError(f"landmarks need a kernel on rows of numbers; got {self.kernel_!r}")
         return open_rows(sample.data, None if y is None else np.asarray(y))
 
     def _keep_columns(self, rows: Rows) -> None:
@@ -117,7 +117,7 @@ class InSpan(KernelEstimator):
     def _kernel_of_rows(self) -> Kernel:
         kernel = self._given_kernel()
         if kernel.domain != "vectors" or is_precomputed(kernel):
-            raise TypeError(f"rows in blocks need a kernel of numbers; got {kernel!r}")
+            raise TypeError(f"rows in blocks need a kernel on rows of numbers; got {kernel!r}")
         return kernel
 
     def _numbers(self, n: int, m: int) -> np.ndarray:

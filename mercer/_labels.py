@@ -72,7 +72,9 @@ def estimated_covariance(estimator: Any, rows: np.ndarray) -> np.ndarray:
     found = clone(estimator, safe=False)  # any object that has covariance_
     found.fit(rows)
     if not hasattr(found, "covariance_"):
-        raise ValueError(f"covariance must be an estimator that leaves covariance_; got {found!r}")
+        raise ValueError(
+            f"covariance must be an estimator whose fit sets covariance_; got {found!r}"
+        )
     return np.asarray(found.covariance_, dtype=np.float64)
 
 
@@ -91,7 +93,7 @@ def class_codes(
         raise ValueError(f"y must hold at least two classes{among}; {found}")
     if weight is not None and not (totals := np.bincount(codes, weight)).all():
         label = classes.tolist()[int(totals.argmin())]
-        raise ValueError(f"class {label!r} has only weights of zero")
+        raise ValueError(f"class {label!r} of y has only weights of zero")
     return classes, codes
 
 
@@ -117,8 +119,8 @@ def refuse_class_weight(class_weight: Any) -> None:
     """Raise if there are factors for classes, where a row may be of several."""
     if class_weight is not None:
         raise ValueError(
-            f"class_weight must be None where y is a table of labels: a row is of several classes "
-            f"then, and sample_weight says what it weighs; got {class_weight!r}"
+            f"class_weight must be None if y is a table of labels, since a row may then have "
+            f"several classes: use sample_weight; got {class_weight!r}"
         )
 
 

@@ -213,8 +213,7 @@ def gap_proof(
         "squared_norm": f.squared_norm,
     }
     kkt = {"pair": pair, "sum": astray}
-    # Σβ in its own unit too: where all residuals are equal the gap does not see it
-    unbalanced = astray / max(size, abs(problem.total), TINY)
+    unbalanced = problem.unbalanced(f, size)
     return margin_proof(objective, kkt, f, unbalanced, tolerance, about, extra)
 
 

@@ -110,6 +110,8 @@ class Trials:
         The trial that the search took; −1 if it is not among these.
     numbers : array of int of shape (n_trials,)
         The rows of ``cv_results_``.
+    fit_seconds, score_seconds : array of shape (n_trials,)
+        Of one fold, on average; 0 if not told.
 
     Examples
     --------
@@ -132,6 +134,8 @@ class Trials:
     metric: str
     chosen: int
     numbers: np.ndarray
+    fit_seconds: np.ndarray
+    score_seconds: np.ndarray
 
     @classmethod
     def of(cls, search: Any, scoring: str | None = None) -> Trials:
@@ -160,6 +164,8 @@ class Trials:
             metric,
             int(chosen),
             np.arange(len(params)),
+            np.asarray(results.get("mean_fit_time", nothing), np.float64),
+            np.asarray(results.get("mean_score_time", nothing), np.float64),
         )
 
     @classmethod
@@ -204,6 +210,8 @@ class Trials:
             folds=self.folds[places],
             chosen=int(found[0]) if len(found) else -1,
             numbers=self.numbers[places],
+            fit_seconds=self.fit_seconds[places],
+            score_seconds=self.score_seconds[places],
         )
 
     @property

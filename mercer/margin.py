@@ -56,6 +56,13 @@ class MarginProblem(NamedTuple):
         """Return what a proof needs, each recomputed from β and e."""
         return Figures(*_figures(beta, e, self.z, self.lo, self.hi, self.eps, b))
 
+    def unbalanced(self, f: Figures, size: float) -> float:
+        """Return what Σβ is off by, in the unit of the coefficients; ``size`` is Σ|β|.
+
+        Where all residuals are equal the gap does not see it.
+        """
+        return abs(f.total - self.total) / max(size, abs(self.total), TINY)
+
     def objectives(self, f: Figures, b: float) -> tuple[float, float, float, float]:
         """Return the primal and dual values, their gap, and the gap relative to them.
 

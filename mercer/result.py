@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -160,6 +160,10 @@ class Certificate(Shown):
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.to_dict(),)
+
+    def with_parts(self, **parts: Any) -> Certificate:
+        """Return the same proof with further parts, or others of the same names."""
+        return replace(self, parts={**self.parts, **parts})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values."""

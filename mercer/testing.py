@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._array import allocate
 from mercer._display import CheckReport, Row, yes_no
-from mercer._floats import TINY
+from mercer._floats import LEAST_DIVISOR, TINY
 from mercer.distances import points_to_check, worst_place
 from mercer.gram import Gram
 from mercer.kernels import as_kernel
@@ -129,7 +130,7 @@ def check_kernel(
 
 def _full_matrix(kernel: Any, sample: Sample, points: np.ndarray) -> np.ndarray:
     """Return K with both triangles computed: two views are not the same sample."""
-    K = np.empty((len(points), len(points)))
+    K = allocate((len(points), len(points)), np.float64)
     kernel.check_pair(sample, sample)
     kernel.block_of(sample[points], sample[points], K)
     if not np.isfinite(K).all():
@@ -175,7 +176,7 @@ def check_gram(G: Gram, K: np.ndarray, *, rtol: float = 1e-6, random_state: Any 
     """
     rng = np.random.default_rng(random_state)
     n, m = K.shape
-    scale = max(float(np.abs(K).max()), 1e-300)
+    scale = max(float(np.abs(K).max()), LEAST_DIVISOR)
 
     def same(got: Any, wanted: Any, what: str, factor: float = 1.0) -> None:
         np.testing.assert_allclose(got, wanted, rtol=0, atol=rtol * scale * factor, err_msg=what)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +29,7 @@ LEVELS = {
     "_replacing": -1,
     "_numbers": -1,
     "_machine": -1,
+    "_random": -1,
     "_scratch": -1,
     "_sklearn": -1,
     "_state": -1,
@@ -95,6 +97,11 @@ LONGEST_FILE = 400
 
 
 # ---------------------------------------------------------------- reading
+@cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 class Tree:
     """The modules of a package folder and the imports between them."""
 
@@ -107,7 +114,7 @@ class Tree:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def source(self, module: str) -> ast.Module:
-        return ast.parse(self.files[module].read_text(encoding="utf-8"))
+        return parsed(self.files[module].read_text(encoding="utf-8"))
 
     def imports(self, module: str) -> set[str]:
         """Return the modules of this package that a module imports."""

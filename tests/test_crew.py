@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 
@@ -10,6 +9,7 @@ import pytest
 
 from mercer import _crew
 from mercer._crew import Crew
+from tests.ctrl_c import CtrlC
 
 SOON = 20.0  # seconds: nothing here waits so long, but for what is closed for ever
 
@@ -60,35 +60,10 @@ def test_several_threads_may_ask_at_once():
     assert sums == [190] * 5
 
 
-def interrupted(call, at):
-    """Press Ctrl-C before an instruction of the crew's in this thread; return whether one came."""
-    count = [0]
-
-    def trace(frame, event, _):
-        if frame.f_code.co_filename != _crew.__file__:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            count[0] += 1
-            if count[0] == at:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
-
-
 def test_ctrl_c_at_any_instruction_leaves_the_crew_at_work():
     crew, at = Crew(2, "crew"), 1
     calls = [lambda: time.sleep(1e-4)] * 3
-    while interrupted(lambda: crew.side_by_side(calls, lambda: None), at):
+    while CtrlC(at, _crew.__file__).run(lambda: crew.side_by_side(calls, lambda: None)):
         soon(lambda: crew.side_by_side(calls, lambda: None))
         at += 1
     assert at > 50

@@ -136,7 +136,7 @@ def test_a_margin_that_is_small_beside_the_rows_is_found(offset):
 
 @pytest.mark.parametrize("rows", [np.zeros((20, 2)), (np.arange(40) // 4 % 2).reshape(20, 2)])
 def test_classes_that_meet_are_refused(rows):
-    with pytest.raises(ValueError, match="cannot be separated"):
+    with pytest.raises(ValueError, match="does not separate"):
         SVC("linear", C=np.inf).fit(rows, np.arange(20) % 2)
 
 

@@ -166,3 +166,13 @@ def test_a_solution_cannot_be_changed():
     assert solution.state is None
     with pytest.raises(FrozenInstanceError):
         solution.value = np.zeros(2)
+
+
+def test_further_parts_leave_the_claim_as_it_is():
+    proof = Certificate("gap", 1e-9, 1e-6, "a claim", {"gap": 1e-9})
+    more = proof.with_parts(landmarks=3, gap=2e-9)
+    assert (more.kind, more.value, more.tolerance, more.about) == ("gap", 1e-9, 1e-6, "a claim")
+    assert dict(more.parts) == {"gap": 2e-9, "landmarks": 3}
+    assert dict(proof.parts) == {"gap": 1e-9}
+    assert more.ok
+    assert not proof.with_parts(of_one=float("nan")).ok

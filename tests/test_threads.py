@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,6 +15,7 @@ from mercer import SVC, KernelRidge, _threads
 from mercer._threads import ForkLock, one_blas_thread
 from mercer.kernels import RBF
 from tests.cases import two_classes
+from tests.ctrl_c import CtrlC
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -96,36 +96,6 @@ def test_many_threads_come_and_go():
     assert set(blas_threads()) == {3}
 
 
-class _CtrlC:
-    """Raises KeyboardInterrupt before the k-th instruction of the code under test."""
-
-    def __init__(self, moment, files):
-        self.moment, self.files, self.count = moment, files, 0
-
-    def __call__(self, frame, event, arg):
-        if not frame.f_code.co_filename.endswith(self.files):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            self.count += 1
-            if self.count == self.moment:
-                raise KeyboardInterrupt
-        return self
-
-    def run(self, function):
-        """Return whether the moment came."""
-        before = sys.gettrace()
-        sys._getframe().f_trace_opcodes = True  # Python 3.12 looks at this when tracing begins
-        sys.settrace(self)
-        try:
-            function()
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.settrace(before)
-        return False
-
-
 def _block_in_block():
     with one_blas_thread():
         with one_blas_thread():
@@ -136,7 +106,7 @@ def _block_in_block():
 @needs_blas_threads
 def test_ctrl_c_before_any_instruction_leaves_blas_as_it_was():
     moment = 1
-    while _CtrlC(moment, ("_threads.py", "test_threads.py")).run(_block_in_block):
+    while CtrlC(moment, ("_threads.py", "test_threads.py")).run(_block_in_block):
         assert set(blas_threads()) == {3}, f"after an interrupt before instruction {moment}"
         moment += 1
     assert moment > 150, "too few instructions were tried"

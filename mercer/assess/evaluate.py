@@ -12,7 +12,9 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._array import one_column
 from mercer._estimator import check_weights
+from mercer._random import LARGEST_SEED, seed_of
 from mercer.assess.answers import ClassAnswers
 from mercer.assess.bootstrap import Interval, Tabulated, number, percentiles, with_ends
 from mercer.assess.classification import ClassificationEvaluation
@@ -87,7 +89,7 @@ def evaluate(
             f"y and prediction must have one entry for each row; got {len(y)} and {len(prediction)}"
         )
     weight = check_weights(sample_weight, len(y))
-    draws: dict[str, Any] = {"n_bootstrap": _count(n_bootstrap), "seed": _seed(random_state)}
+    draws: dict[str, Any] = {"n_bootstrap": _count(n_bootstrap), "seed": seed_of(random_state)}
     draws["clusters"] = group_codes(groups, len(y), "groups")
     if scores is None and labels is None and positive is None and _is_regression(y, prediction):
         return evaluate_numbers(y, prediction, weight, **draws, notes=_reading(y))
@@ -230,7 +232,7 @@ def generalization_gap(
     check_is_fitted(model)
     rng, count = check_random_state(random_state), _count(n_bootstrap)
     # seeds of their own: the sides are independent
-    seeds = rng.randint(2**31 - 1, size=2).tolist()
+    seeds = rng.randint(LARGEST_SEED, size=2).tolist()
     sides = zip((X_train, X_test), (y_train, y_test), seeds, strict=True)
     train, test = (_assessed(model, X, _column(y, "y"), count, seed) for X, y, seed in sides)
     loss = "zero-one" if isinstance(train, ClassificationEvaluation) else "squared"
@@ -271,9 +273,7 @@ def _drawn_error(side: Evaluation) -> np.ndarray:
 
 # ---------------------------------------------------------------- what was given
 def _column(values: Any, name: str) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = one_column(values)
     if array.ndim != 1:
         raise ValueError(
             f"{name} must have one entry for each row, shape (n,); got shape {array.shape}: "
@@ -374,7 +374,3 @@ def _count(n_bootstrap: Any) -> int:
     if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, Integral) or n_bootstrap < 0:
         raise ValueError(f"n_bootstrap must be an integer ≥ 0; got {n_bootstrap!r}")
     return int(n_bootstrap)
-
-
-def _seed(random_state: Any) -> int:
-    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._limits import Limits
+from mercer._random import drawn_in_order
 from mercer.bayes._em import EMSolution, em
 from mercer.bayes._mixture_em import (
     CovarianceFamily,
@@ -19,7 +20,7 @@ from mercer.bayes._mixture_em import (
     step_size,
 )
 from mercer.bayes._moments import ColumnUnits
-from mercer.result import Certificate, Solution, Status
+from mercer.result import Solution, Status
 
 SAME_LIKELIHOOD = 1e-6  # difference of mean log-likelihoods that are the same
 EMPTY_COMPONENT = 1e-6  # of the heaviest rows; a component with fewer has none
@@ -84,7 +85,7 @@ def _best_start(task: MixtureTask, k: int, rng: Any, limits: Limits) -> EMSoluti
     good = values >= values.max() - SAME_LIKELIHOOD
     best = runs[int(good.argmax())]  # the first of equals, so that rounding does not choose
     starts = {"starts": len(runs), "starts_as_good": int(good.sum())}
-    certificate = _with_parts(best.certificate, starts)
+    certificate = best.certificate.with_parts(**starts)
     stopped = next((run.status for run in runs if run.status is Status.INTERRUPTED), best.status)
     return replace(best, certificate=certificate, status=stopped)
 
@@ -133,7 +134,7 @@ def _described(task: MixtureTask, solution: Solution, costs: dict[str, Any]) -> 
     return replace(
         solution,
         status=Status.COLLAPSED if collapsed else solution.status,
-        certificate=_with_parts(solution.certificate, parts),
+        certificate=solution.certificate.with_parts(**parts),
     )
 
 
@@ -143,10 +144,6 @@ def _flat_directions(task: MixtureTask) -> int:
     if task.family.diagonal:
         return int((weight @ Z**2 < task.family.floor).sum())
     return int(lifted_factors(((Z.T * weight) @ Z)[None], task.family.floor)[1][0])
-
-
-def _with_parts(certificate: Certificate, parts: dict[str, Any]) -> Certificate:
-    return replace(certificate, parts={**certificate.parts, **parts})
 
 
 # ------------------------------------------------------------------------ starts
@@ -175,18 +172,14 @@ def seeds(Z: np.ndarray, weight: np.ndarray, k: int, rng: Any) -> np.ndarray:
     chosen: list[int] = []
     for c in range(k):
         chance = weight * squares if c else weight
-        drawn = _draw(chance if chance.any() else weight, order, rng.random(trials if c else 1))
+        drawn = drawn_in_order(
+            chance if chance.any() else weight, order, rng.random(trials if c else 1)
+        )
         closer = np.minimum(squares, squared_distances(Z, Z[drawn]).T)  # (t, n)
         best = int((closer @ weight).argmin())
         squares = closer[best]
         chosen.append(int(drawn[best]))
     return Z[chosen]
-
-
-def _draw(chance: np.ndarray, order: np.ndarray, u: np.ndarray) -> np.ndarray:
-    sums = np.cumsum(chance[order])
-    place = np.searchsorted(sums, u * sums[-1], side="right")
-    return order[np.minimum(place, len(order) - 1)]
 
 
 def squared_distances(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:

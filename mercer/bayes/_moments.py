@@ -17,10 +17,9 @@ from scipy.linalg import cholesky, solve_triangular
 
 from mercer._array import ranges
 from mercer._compiled import compiled
-from mercer._floats import EPS
+from mercer._floats import COLUMN_NOISE
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-NOISE = 8 * EPS  # of a column, relative to its mean: values are equal
 FLOOR = 1e-9  # the least variance, in the units of the columns
 SINGULAR = 1e-10  # share of a variance that is left when other columns are known
 REGULAR = 1e-8  # shrinkage after which they are told apart, also in spite of rounding
@@ -70,7 +69,7 @@ def deviations(rows: np.ndarray, weight: np.ndarray, size: np.ndarray) -> np.nda
     ``size`` is that of what was subtracted, which tells how large rounding can be.
     """
     largest = np.abs(rows).max(axis=0)
-    constant = largest <= NOISE * size
+    constant = largest <= COLUMN_NOISE * size
     unit = np.where(constant | (largest == 0.0), 1.0, largest)
     squares = (weight / weight.sum()) @ (rows / unit) ** 2
     return np.where(constant, 0.0, unit * np.sqrt(squares))

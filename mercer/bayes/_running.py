@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.bayes._moments import FLOOR, NOISE, Moments, lag_products, weighted_mean
+from mercer._floats import COLUMN_NOISE
+from mercer.bayes._moments import FLOOR, Moments, lag_products, weighted_mean
 
 
 class RunningMoments(NamedTuple):
@@ -39,7 +40,7 @@ class RunningMoments(NamedTuple):
             if len(rows):
                 means[c] = weighted_mean(rows, w)
             rows = rows - means[c]
-            rows[np.abs(rows) <= NOISE * np.abs(means[c])] = 0.0  # equal rows have no spread
+            rows[np.abs(rows) <= COLUMN_NOISE * np.abs(means[c])] = 0.0  # equal rows have no spread
             scatters.append(Moments.of(rows, w, 1.0, order).values)
         return cls(counts, means, _shared(np.array(scatters), tied))
 
@@ -63,7 +64,7 @@ class RunningMoments(NamedTuple):
         total = float(self.counts.sum())
         diagonal = self._diagonals().sum(axis=0)
         size = np.abs(self.means).max(axis=0)
-        within = np.where(diagonal > total * (NOISE * size) ** 2, diagonal, 0.0) / total
+        within = np.where(diagonal > total * (COLUMN_NOISE * size) ** 2, diagonal, 0.0) / total
         center = self.counts @ self.means / total
         between = self.counts @ (self.means - center) ** 2 / total
         unit = np.sqrt(np.where(within > 0, within, between))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
 from mercer._estimator import check_weights, validated
+from mercer._floats import COLUMN_NOISE
 from mercer._labels import (
     class_codes,
     class_priors,
@@ -23,7 +24,6 @@ from mercer._state import Attribute, Either, Floats, Labels, Lengths, Maybe, Sta
 from mercer._threads import threads_for
 from mercer.bayes._moments import (
     LOG_2PI,
-    NOISE,
     ClassRows,
     Moments,
     covariance_of,
@@ -289,7 +289,7 @@ class GaussianBayes(BayesRule):
     def _standard(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return rows about the means of their classes, in units."""
         rows = np.subtract(X, self.means_[codes], dtype=np.float64)
-        rows[np.abs(rows) <= NOISE * np.abs(self.means_)[codes]] = 0.0  # equal rows have no spread
+        rows[np.abs(rows) <= COLUMN_NOISE * np.abs(self.means_)[codes]] = 0.0  # no spread
         rows /= self.scale_
         return rows
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator, check_weights, validated
+from mercer._random import generator_of
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Either, Floats, Integers, SizeOf
 from mercer.bayes._mixture_em import CovarianceFamily, HomogeneousRows, Mixture, log_joint
@@ -149,7 +150,8 @@ class GMM(DensityMixin, ProvedEstimator):
         weight = check_weights(sample_weight, len(X))
         used = weight > 0
         task = self._task(X[used], weight[used], used)
-        solution = best_mixture(task, self._candidates(int(used.sum())), self._generator())
+        rng = generator_of(self.random_state)
+        solution = best_mixture(task, self._candidates(int(used.sum())), rng)
         self._store(solution.value, task.units)
         self.n_iter_ = solution.stats["iterations"]
         self._accept(solution)
@@ -208,9 +210,6 @@ class GMM(DensityMixin, ProvedEstimator):
             f"start must be a component for each row, shape {used.shape}, or finite means, shape "
             f"{(k, len(units.scale))}; got {start.dtype} of shape {start.shape}"
         )
-
-    def _generator(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _store(self, mixture: Mixture, units: ColumnUnits) -> None:
         self.center_, self.scale_ = units

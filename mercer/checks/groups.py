@@ -23,7 +23,7 @@ FEWEST_GROUPS = 5  # with a name that says so
 FEWEST_UNNAMED = 20  # without
 FEWEST_ROWS = 30
 CONSTANT = 0.99  # share of a column's variation that lies between groups
-ALIKE = 0.5  # the same, from which rows of a group are alike
+ALIKE_CORRELATION = 0.5  # the same, from which rows of a group are alike
 SIMILAR_TARGET = 0.3
 MOST_COLUMNS = 30  # that are tried, and that are looked at beside each
 UNNAMED_COLUMNS = 2  # that must be constant within groups that have no such name
@@ -66,7 +66,11 @@ def _suspected(column: Column, view: View) -> Iterator[Finding]:
     beside = [c for c in view.features[:MOST_COLUMNS] if not _is_another_name(c, column)]
     others = {c.name: _between(codes, c) for c in beside}
     constant = [other for other, share in others.items() if share >= CONSTANT]
-    alike = target >= ALIKE or constant or np.median([0.0, *others.values()]) >= ALIKE
+    alike = (
+        target >= ALIKE_CORRELATION
+        or constant
+        or np.median([0.0, *others.values()]) >= ALIKE_CORRELATION
+    )
     like_a_name = len(constant) >= max(UNNAMED_COLUMNS, len(others) / 2)
     if alike if named else like_a_name:
         yield _finding(column, constant, target, view)

@@ -14,8 +14,8 @@ from mercer.checks.view import View, correlation, is_missing, is_whole, ranks
 from mercer.tables.columns import Column
 from mercer.tables.kinds import identifies_rows, names_rows
 
-ALIKE = 0.5  # correlation of a row's target with that of the row before, from which it matters
-SURE = 4.0  # standard errors by which it must differ from 0
+ALIKE_CORRELATION = 0.5  # correlation with the row before, from which it matters
+SURE_ERRORS = 4.0  # standard errors by which it must differ from 0
 FEWEST_MOMENTS = 30
 RUNS = 5  # stretches of one class, for each class: fewer are a file that is sorted by its target
 BLOCKS = 32  # into which the file is cut to see whether the place of a row tells its class
@@ -33,7 +33,10 @@ class Series(NamedTuple):
     @property
     def follows(self) -> bool:
         """Whether neighbours are alike, beyond chance."""
-        return self.likeness >= max(ALIKE, SURE / self.n**0.5) and self.n >= FEWEST_MOMENTS
+        return (
+            self.likeness >= max(ALIKE_CORRELATION, SURE_ERRORS / self.n**0.5)
+            and self.n >= FEWEST_MOMENTS
+        )
 
 
 def check_time(view: View) -> list[Finding]:
@@ -144,7 +147,7 @@ def _is_recording(view: View) -> bool:
     if view.task == "regress" and abs(correlation(np.arange(len(view)), y)) >= SORTED:
         return False
     slow = [_slowness(c) for c in view.features if c.form == "number"]
-    return bool(slow) and float(np.median(slow)) >= ALIKE
+    return bool(slow) and float(np.median(slow)) >= ALIKE_CORRELATION
 
 
 def _slowness(column: Column) -> float:

@@ -15,7 +15,7 @@ NINES = re.compile(r"-9|-?99+|-?9+\.9+")
 FEWEST_TIMES = 3  # that a stand-in for missing values occurs
 FEWEST_SHARE = 0.005  # of the rows that it stands in
 FEWEST_OTHERS = 10  # different values beside it
-FAR = 1.0  # distance from the nearest other value, in standard deviations of the others
+FAR_DEVIATIONS = 1.0  # distance from the nearest other value, in standard deviations of the others
 VERY_FAR = 1.5  # the same for 0, which is an ordinary number elsewhere
 
 
@@ -53,7 +53,7 @@ def _is_sentinel(value: float, known: np.ndarray) -> bool:
         return False
     often = len(known) - len(others) >= max(FEWEST_TIMES, FEWEST_SHARE * len(known))
     gap, spread = float(np.abs(others - value).min()), float(others.std())
-    return often and gap >= (FAR if value else VERY_FAR) * spread
+    return often and gap >= (FAR_DEVIATIONS if value else VERY_FAR) * spread
 
 
 def _is_sign(value: float, others: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ from operator import add
 
 import numpy as np
 
+from mercer._words import joined
 from mercer.kernels import (
     DTW,
     RBF,
@@ -25,7 +26,7 @@ from mercer.select.grids import axes
 from mercer.tables import ColumnsEncoder
 
 MOST_PARTS = 4  # that are added up; of more those that are best by themselves
-HEAVIER = 4.0  # times the weight of the others, for each part in turn
+HEAVIER_WEIGHT = 4.0  # times the weight of the others, for each part in turn
 LONG_STRING = 8  # letters, at least, where some of them may be wrong
 SHORT_TEXT = 300  # characters, on average, up to which pieces of two to five letters are counted
 LONG_TEXT = 4000  # from which on those of four are too many, too
@@ -126,7 +127,7 @@ def sums(kernels: Sequence[Kernel]) -> list[Kernel]:
         return list(kernels)
     alike = np.ones(len(kernels))
     weights = [alike]
-    for factor in (HEAVIER, 1.0 / HEAVIER, 0.0):
+    for factor in (HEAVIER_WEIGHT, 1.0 / HEAVIER_WEIGHT, 0.0):
         weights += [
             np.where(np.arange(len(kernels)) == i, factor, alike) for i in range(len(alike))
         ]
@@ -141,5 +142,4 @@ def _weighted(kernels: Sequence[Kernel], shares: tuple[float, ...]) -> Kernel:
 
 def in_words(parts: Sequence[KindOfColumns]) -> str:
     """Return the parts as one phrase."""
-    words = [part.words for part in parts]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return joined([part.words for part in parts])

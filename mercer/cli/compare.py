@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +23,7 @@ from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import AS_FOUND, ReadOptions, remembered
 from mercer.cli.recipes import EFFORTS
 from mercer.cli.saved import labels_like, positive_of
-from mercer.cli.screen import Screen, interval
+from mercer.cli.screen import Screen, command_line, interval
 from mercer.cli.together import drawn_whole
 from mercer.io import ModelFileError, inspect
 from mercer.report import Comparison, compare, comparison_page, environment, write_text
@@ -231,7 +229,7 @@ def _page(found: Comparison, rows: TableProblem, files: list[Path], options: Com
         f"Predicting {rows.target}: {count(len(found.names), 'model')} compared",
         found,
         environment=environment(0.0),
-        command="mercer " + shlex.join(sys.argv[1:]),
+        command=command_line(),
         repeat={f"SHA-256 of {path.name}": digest(path) for path in files}
         | {"seed": str(options.seed)},
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import check_table_format, encoded, read, said_in_one_line
 from mercer.cli.options import chosen
 from mercer.cli.places import check_places
-from mercer.cli.screen import Screen
+from mercer.cli.screen import Screen, command_line
 from mercer.datasets import write_table
 from mercer.report import Cloud, as_rows, embedding_page, environment, explain, write_text
 from mercer.spectral import (
@@ -150,7 +148,7 @@ def _write(
         words,
         scree=getattr(model, "explained_variance_ratio_", None),
         environment=environment(sum(screen.seconds.values())),
-        command="mercer " + shlex.join(sys.argv[1:]),
+        command=command_line(),
     )
     write_text(page, text)
     screen.say("report", f"{page}  (open it in a browser)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -27,7 +26,7 @@ from mercer.cli.problem import TableProblem, as_problem, learnable
 from mercer.cli.reading import AS_FOUND, ReadOptions
 from mercer.cli.recipes import EFFORTS, RECIPES
 from mercer.cli.scores import LEAST_SECONDS, estimates, seconds_to_look, show
-from mercer.cli.screen import Screen
+from mercer.cli.screen import Screen, command_line
 from mercer.cli.script import script
 from mercer.cli.together import by_column
 from mercer.cli.unlabelled import (
@@ -229,7 +228,7 @@ def _examined(
         "search": learned.search,
         "title": f"Predicting {test.target}: {learned.recipe.words}",
         "row_numbers": test.numbers,
-        "command": "mercer " + shlex.join(sys.argv[1:]),
+        "command": command_line(),
         "repeat": needed_again(options),
         "words": (*([goal.words] if goal.words else []), *learned.words, *screen.notes),
         "findings": parts.findings,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -26,7 +24,7 @@ from mercer.cli.problem import task_of
 from mercer.cli.reading import AS_FOUND
 from mercer.cli.recipes import RECIPES, Effort
 from mercer.cli.scores import estimates, seconds_to_look, show
-from mercer.cli.screen import Screen
+from mercer.cli.screen import Screen, command_line
 from mercer.io import save
 from mercer.machines import KernelRidge, KernelRidgeClassifier
 from mercer.report import Study, examine, render, write_text
@@ -225,7 +223,7 @@ def _examined(
             test.X,
             test.y,
             title=f"Predicting {options.target}: kernel ridge in passes",
-            command="mercer " + shlex.join(sys.argv[1:]),
+            command=command_line(),
             only_scores=options.report is None,
             findings=findings,
             time_limit=seconds_to_look(limits),

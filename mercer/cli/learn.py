@@ -297,8 +297,8 @@ class Learner:
         nothing: one is timed by itself.
         """
         if best.search.status_ == "complete":
-            took = best.search.cv_results_["mean_fit_time"][best.search.best_index_]
-            return len(best.rows), float(took)
+            trials = Trials.of(best.search)
+            return len(best.rows), float(trials.fit_seconds[trials.chosen])
         rows, start = self._sample(max(len(best.rows), 2 * (plan.landmarks or 0))), time.monotonic()
         with warnings.catch_warnings():  # the last fit warns itself
             warnings.simplefilter("ignore")
@@ -364,7 +364,8 @@ def _status(estimator: Any) -> str:
 
 def _scored(search: KernelSearchCV) -> str:
     """Return how many candidates were scored, and of how many if not all were."""
-    tried, complete = len(search.cv_results_["params"]), int(Trials.of(search).complete.sum())
+    trials = Trials.of(search)
+    tried, complete = len(trials), int(trials.complete.sum())
     all_of_them = count(tried, "candidate")
     return all_of_them if complete == tried else f"{complete} of {all_of_them}"
 

@@ -13,13 +13,13 @@ from mercer._array import LARGEST
 from mercer._sklearn import _safe_indexing
 from mercer._words import called, count, number, percent
 from mercer.checks import GroupFolds, TimeFolds
+from mercer.checks.view import FEW_VALUES
 from mercer.cli.errors import CommandError
 from mercer.datasets import Data
 from mercer.tables.columns import Column, from_objects
 from mercer.tables.numerals import POINT, parse_number
 from mercer.tables.readings import are_mostly_bounds, is_written, number_reading
 
-FEW = 20  # whole numbers with at most so many values are taken as classes
 MANY = 100  # more classes than this are no classes, but names
 ROWS_OF_A_CLASS = 3  # of two classes at least: one to be tested with, two for two folds
 
@@ -167,7 +167,7 @@ def task_of(y: np.ndarray, target: str) -> tuple[str, str]:
         return "classify", ""
     whole = bool(np.all(y == np.round(y)))
     distinct = len(np.unique(y))
-    if whole and distinct <= FEW and distinct <= max(2, len(y) // 4):
+    if whole and distinct <= FEW_VALUES and distinct <= max(2, len(y) // 4):
         if distinct <= 2:
             return "classify", ""
         how = f"{distinct} different whole numbers, taken as classes"

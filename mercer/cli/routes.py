@@ -23,7 +23,7 @@ from mercer.select.grids import axes
 from mercer.tables import ColumnsEncoder, object_kinds
 from mercer.tables.encoder import NothingToEncodeError
 
-GO_ON = 2  # kernels of a single part that are tried on more rows
+KERNELS_GOING_ON = 2  # kernels of a single part that are tried on more rows
 FEWEST_ROWS = 60  # of a search, however long the series are
 PARTS_SHARE = 0.5  # of the time of a search for the parts by themselves
 
@@ -94,7 +94,7 @@ def _best_kernels(search: KernelSearchCV) -> list[Kernel]:
     trials = Trials.of(search)
     order = np.argsort(-np.nan_to_num(trials.mean, nan=-np.inf), kind="stable")
     kernels = {repr(trials.params[i]["kernel"]): trials.params[i]["kernel"] for i in order}
-    return list(kernels.values())[:GO_ON]
+    return list(kernels.values())[:KERNELS_GOING_ON]
 
 
 def _penalties(

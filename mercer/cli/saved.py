@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from mercer.cli.places import check_places
 from mercer.cli.problem import TableProblem, as_problem
 from mercer.cli.reading import ReadOptions, remembered
 from mercer.cli.recipes import RECIPES
-from mercer.cli.screen import Screen, interval
+from mercer.cli.screen import Screen, command_line, interval
 from mercer.cli.together import drawn_whole
 from mercer.io import inspect
 from mercer.report import write_report
@@ -52,11 +50,7 @@ def evaluate(
     about = manifest.get("about") or {}
     if not hasattr(model, "predict"):
         raise CommandError(f"{model_file.name} does not predict: nothing to evaluate", MODEL)
-    with said_in_one_line():
-        reading = remembered(given, about, model, data)
-    known = read_with_target(data, target or about.get("target"), (), reading)
-    decimal = (about.get("reading") or {}).get("target_decimal")
-    problem = as_problem(known, about.get("task", "auto"), decimal)
+    problem = _read(model, about, data, target, given)
     for note in problem.notes:
         screen.note(note)
     if data.resolve() == Path(about.get("data", "")).resolve():
@@ -71,7 +65,7 @@ def evaluate(
         screen.show(f"rmse, mae and residuals are in units of {problem.target}")
     if report is not None:
         shown: dict[str, Any] = {
-            "command": "mercer " + shlex.join(sys.argv[1:]),
+            "command": command_line(),
             "row_numbers": problem.numbers,
             "row_groups": problem.groups,
             "repeat": {f"SHA-256 of {path.name}": digest(path) for path in (model_file, data)},
@@ -81,6 +75,17 @@ def evaluate(
         screen.say("report", f"{report}  (open it in a browser)")
     screen.result({"rows": len(problem), "task": problem.task, "scores": _plain(result)})
     return 0
+
+
+def _read(
+    model: Any, about: Mapping[str, Any], data: Path, target: str | None, given: ReadOptions
+) -> TableProblem:
+    """Return the rows of a file and their targets, as the model was told to read them."""
+    with said_in_one_line():
+        reading = remembered(given, about, model, data)
+    known = read_with_target(data, target or about.get("target"), (), reading)
+    decimal = (about.get("reading") or {}).get("target_decimal")
+    return as_problem(known, about.get("task", "auto"), decimal)
 
 
 def labels_like(model: Any, y: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +23,11 @@ from mercer.cli.streams import Lasting, write_data
 
 NAME = 10  # columns for the name of a step
 LINES = 8  # of a step; the report has them all
+
+
+def command_line() -> str:
+    """Return the command that runs, as a shell reads it."""
+    return "mercer " + shlex.join(sys.argv[1:])
 
 
 class Screen:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn import datasets
-from sklearn.utils import check_random_state
 
 from mercer._docstrings import described
+from mercer._random import LARGEST_SEED, generator_of
 
 SHARED = {
     "n_samples": "n_samples : int, default={n_samples}\n    Number of points.",
@@ -277,18 +277,15 @@ def _check_noise(noise: Any) -> float:
     return float(noise)
 
 
-def _generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from what scikit-learn takes for one."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-
-
 def checked(
     n_samples: Any, noise: Any, random_state: Any, least: int = 1
 ) -> tuple[int, float, np.random.Generator]:
     """Return the number of points, their noise and a generator, or say what is wrong."""
-    return check_size("n_samples", n_samples, least), _check_noise(noise), _generator(random_state)
+    return (
+        check_size("n_samples", n_samples, least),
+        _check_noise(noise),
+        generator_of(random_state),
+    )
 
 
 def _shuffled(rng: np.random.Generator, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -299,4 +296,4 @@ def _shuffled(rng: np.random.Generator, *arrays: np.ndarray) -> tuple[np.ndarray
 
 def _seed(rng: np.random.Generator) -> int:
     """Return a seed for scikit-learn, which takes no Generator."""
-    return int(rng.integers(2**31 - 1))
+    return int(rng.integers(LARGEST_SEED))

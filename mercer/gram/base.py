@@ -220,9 +220,9 @@ def fresh_array(K: Gram, memory: int | float | str | None = None) -> np.ndarray:
     return out
 
 
-def require_finite(value: float) -> None:
-    """Raise if a sum or an extreme of kernel values is no number: some of them overflow."""
-    if not np.isfinite(value):
+def require_finite(value: Any) -> None:
+    """Raise if kernel values, or a sum or an extreme of them, are no numbers: some overflow."""
+    if not np.isfinite(value).all():
         raise ValueError(
             "the Gram matrix has values that are not finite: the kernel overflows on X; rescale X "
             "or use kernel.normalized()"

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from mercer._array import n_threads, ranges, run_tiles
-from mercer._compiled import compiled
+from mercer._compiled import REORDER, compiled
 from mercer._scratch import scratch
 from mercer.gram.base import Gram
 
@@ -52,7 +52,7 @@ def combine_rows(
     return out
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _add_products(values, weights, out):
     for c in range(weights.shape[0]):
         column = weights[c].copy()  # one run of memory, or nothing would be vectorised

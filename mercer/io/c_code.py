@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._docstrings import described
 from mercer._replacing import replacing
 from mercer.io.c_views import c_number, c_table, c_view
 from mercer.io.c_votes import decision, probabilities
-from mercer.io.formulas import Formula, MachineFormula
+from mercer.io.formulas import SHARED, Formula, MachineFormula
 
 TERMS = {
     "inner": "{a} * {b}",
@@ -25,6 +26,7 @@ TERMS = {
 LARGEST_POWER = 64  # integer powers up to this are products
 
 
+@described(SHARED)
 def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
     """Write a fitted kernel machine as one file of C (C99) without any dependency.
 
@@ -36,13 +38,7 @@ def write_c(model: Any, path: str | Path, name: str = "model") -> Path:
 
     Parameters
     ----------
-    model : estimator
-        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`, `MetricRidge` and
-        their classifiers, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`,
-        `LaplacianRidge` or `LaplacianRidgeClassifier` with a kernel of inner products or distances,
-        also under a metric, or a linear model.
-    path : str or Path
-        Where to.
+    [model]
     name : str, default="model"
         What the names of functions begin with.
 

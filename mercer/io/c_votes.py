@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mercer.io.formulas import MachineFormula
-from mercer.machines._pairs import HAIR, LIBSVM_LEAST, SINGULAR
+from mercer.machines._pairs import LEAST_LEAD, LIBSVM_LEAST, SINGULAR
 
 
 def decision(machine: MachineFormula, name: str) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _agreed(name: str, k: int) -> Iterator[str]:
     yield "  }"
     yield "  for (int i = 0; i < n; i++) { sum += q[i]; level = fmax(level, sum / (i + 2)); }"
     yield f"  for (int c = 0; c < {k}; c++) p[c] = fmin(p[c], level);"
-    yield f"  p[own] = level + {HAIR!r};"
+    yield f"  p[own] = level + {LEAST_LEAD!r};"
     yield f"  for (int c = 0; c < {k}; c++) total += p[c];"
     yield f"  for (int c = 0; c < {k}; c++) p[c] /= total;"
     yield "}"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._floats import DOUBLE
 from mercer.io.views import RowView
 from mercer.kernels import (
     RBF,
@@ -25,6 +26,7 @@ from mercer.kernels import (
     Sigmoid,
 )
 from mercer.kernels.base import Constant, Exp, Normalized, Power, Product, Sum
+from mercer.kernels.radial import finite_rate
 from mercer.linear import (
     ElasticNet,
     Lasso,
@@ -61,6 +63,17 @@ LINEAR = (
     *(LinearSVC, LogisticRegression, LinearRegression, Ridge, Lasso, ElasticNet),
     *(QuantileRegression, PenaltyRegression),
 )
+SHARED = {
+    "model": """\
+model : estimator
+    A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR`, `OneClassSVM`, `KernelRidge`, `MetricRidge` and their
+    classifiers, `KernelLogistic`, `KernelMachine`, `Perceptron`, `LaplacianSVC`, `LaplacianRidge`
+    or `LaplacianRidgeClassifier` with a kernel of inner products or distances, also under a
+    metric, or a linear model.
+path : str or Path
+    Where to.
+""",
+}
 
 
 class Formula(NamedTuple):
@@ -79,7 +92,6 @@ class Formula(NamedTuple):
         return set().union(*(part.statistics() for part in self.parts))
 
 
-MOST = float(np.finfo(np.float64).max)
 DISTANCES = ("squared", "l1", "lp", "chi")  # Σ of (a − b)², |a − b|, |a − b|ᵖ, (a − b)²/(a + b)
 PRODUCTS = ("inner", "least")  # Σ of ab, min(a, b)
 OF_RADIAL = {"squared_distance": "squared", "l1": "l1", "lp": "lp"}
@@ -174,7 +186,7 @@ class KernelFormula:
         if type(kernel) is RationalQuadratic:
             rate = number(float(kernel.gamma) * kernel._unit / kernel.alpha)
             return power(add(number(1.0), multiply(rate, distance)), -kernel.alpha)
-        return _decay(power(distance, kernel._power), min(kernel._rate, MOST))
+        return _decay(power(distance, kernel._power), finite_rate(kernel._rate, DOUBLE))
 
     def _statistic(
         self, name: str, sides: str, view: RowView | None = None, p: float = 0.0

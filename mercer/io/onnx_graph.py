@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._docstrings import described
 from mercer._floats import TINY
 from mercer._replacing import replacing
-from mercer.io.formulas import Formula, MachineFormula
+from mercer.io.formulas import SHARED, Formula, MachineFormula
 from mercer.io.onnx_nodes import OnnxNodes
 from mercer.io.onnx_views import seen
 from mercer.io.onnx_votes import label, probabilities
@@ -17,6 +18,7 @@ from mercer.io.onnx_votes import label, probabilities
 OPERATORS = {"add": "Add", "multiply": "Mul", "exp": "Exp", "tanh": "Tanh"}
 
 
+@described(SHARED)
 def write_onnx(model: Any, path: str | Path) -> Path:
     """Write a fitted kernel machine as an ONNX model, which other runtimes can ask.
 
@@ -27,10 +29,7 @@ def write_onnx(model: Any, path: str | Path) -> Path:
 
     Parameters
     ----------
-    model : estimator
-        A fitted machine of those that `write_c` takes.
-    path : str or Path
-        Where to.
+    [model]
     """
     path = Path(path)
     machine = MachineFormula.of(model)

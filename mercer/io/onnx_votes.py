@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.io.formulas import MachineFormula, Odds
 from mercer.io.onnx_nodes import OnnxNodes
-from mercer.machines._pairs import HAIR, LIBSVM_LEAST, SINGULAR
+from mercer.machines._pairs import LEAST_LEAD, LIBSVM_LEAST, SINGULAR
 
 
 def label(graph: OnnxNodes, machine: MachineFormula) -> str:
@@ -129,7 +129,9 @@ def _agreed(graph: OnnxNodes, P: str, code: str, k: int) -> str:
     means = graph.node("Div", [sums, graph.constant(np.arange(1.0, k + 1))])
     level = graph.node("ReduceMax", [means, graph.constant(np.array([1]))], keepdims=1)
     moved = graph.node("Not", [graph.node("Equal", [graph.argmax(P), code])])
-    hair = graph.node("Mul", [graph.column(graph.cast(moved, np.float64)), graph.number(HAIR)])
+    hair = graph.node(
+        "Mul", [graph.column(graph.cast(moved, np.float64)), graph.number(LEAST_LEAD)]
+    )
     raised = graph.node("Mul", [own, graph.node("Add", [level, hair])])
     lowered = graph.node(
         "Mul", [graph.node("Min", [P, level]), graph.node("Sub", [graph.number(1.0), own])]

@@ -16,16 +16,16 @@ import numpy as np
 from numba import types
 
 from mercer._compiled import compiled, compiled_part, instruction
-from mercer.kernels._series_loops import FARTHEST, LANES, LN2, NEGLIGIBLE, NOTHING, Wide
+from mercer.kernels._series_loops import FARTHEST, LANES, LN2, NEGLIGIBLE, ZERO_EXPONENT, Wide
 
 CHUNK = 16  # columns that share a power of two
-KEPT = 2.0**64  # by which the numbers of a chunk may grow or shrink before they are scaled again
-NARROW = 0.75  # up to which γ‖x − y‖² needs no halving
+LARGEST_SCALE = 2.0**64  # what a chunk's numbers may grow or shrink by before they are scaled
+UNHALVED = 0.75  # up to which γ‖x − y‖² needs no halving
 SCALE, TOTAL = range(2)  # of a chunk: the power of two of its numbers, and their sum
 LEFT, CORNER, BEFORE = range(3)  # what a chunk needs of the one before: two numbers, their power
 FUSED = ("contract",)  # a product and a sum may be one instruction
 
-# tanh(t/2) is odd/even to 2e-15 for t ≤ NARROW, where odd = ((s + ODD[0]) s + ODD[1]) d and
+# tanh(t/2) is odd/even to 2e-15 for t ≤ UNHALVED, where odd = ((s + ODD[0]) s + ODD[1]) d and
 # even = (s + EVEN[0]) s + EVEN[1] of d = UNIT · t and s = d²: factors of 1 lead, so that there
 # are sums in place of products, which a processor does beside these. By Remez' exchange.
 UNIT = 0.03325585345943195
@@ -35,7 +35,7 @@ ODD = 0.4660481447641867, 0.018565686763482256
 
 @compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
 def _nearness(values, weights, halvings):
-    """Turn d = UNIT · t into w/(2 exp(t) − w), in place; t ≤ NARROW · 2^halvings.
+    """Turn d = UNIT · t into w/(2 exp(t) − w), in place; t ≤ UNHALVED · 2^halvings.
 
     exp(t) is (even + odd)/(even − odd).
     """
@@ -96,7 +96,7 @@ def _halvings(x, i, low, high, b, chunk):
     for c in range(x.shape[1]):
         most += max(x[i, c] - low[b, chunk, c], high[b, chunk, c] - x[i, c]) ** 2
     halvings = 0
-    while most > NARROW * UNIT:
+    while most > UNHALVED * UNIT:
         most *= 0.5
         halvings += 1
     return halvings
@@ -111,7 +111,9 @@ def _align_chunk_slowly(
     shift = np.maximum(before[BEFORE] - power[SCALE], NEGLIGIBLE).astype(int)
     left, corner = np.ldexp(before[:2], np.minimum(shift, int(FARTHEST)))
     largest = np.maximum(np.maximum(left, corner), power[TOTAL])
-    if ((largest > KEPT) | (power[TOTAL] < 1.0 / KEPT) | (shift > FARTHEST)).any():
+    if (
+        (largest > LARGEST_SCALE) | (power[TOTAL] < 1.0 / LARGEST_SCALE) | (shift > FARTHEST)
+    ).any():
         own, other = np.frexp(power[TOTAL])[1], np.frexp(before[:2].max(axis=0))[1]
         top = np.maximum(power[SCALE] + own, before[BEFORE] + other)
         shifts = (np.maximum(p - top, NEGLIGIBLE).astype(int) for p in (before[2], power[SCALE]))
@@ -174,7 +176,7 @@ def _align_near(
     start: Any,
     stride: Any,
 ) -> Any:
-    """Do what the last `_add_squares`, `_nearness` and `_align_chunk` do, if t ≤ NARROW.
+    """Do what the last `_add_squares`, `_nearness` and `_align_chunk` do, if t ≤ UNHALVED.
 
     Nothing goes through memory: a cell is a division, eight products and six sums.
     """
@@ -222,8 +224,8 @@ def _write_chunk(
     fits = cells.scaled(left, power, scale), cells.scaled(corner, power, scale), scale
     largest = cells.larger(cells.larger(fits[0], fits[1]), total)
     beyond = (
-        (largest, cells.constant(KEPT)),
-        (cells.constant(1.0 / KEPT), total),
+        (largest, cells.constant(LARGEST_SCALE)),
+        (cells.constant(1.0 / LARGEST_SCALE), total),
         (builder.fsub(power, scale), cells.constant(FARTHEST)),
     )
     as_it_is = builder.block
@@ -257,7 +259,7 @@ def _begin_row(cells, powers, carry, i, low):
     """Write what is before the first chunk of a row: nothing to the left, and a corner."""
     first = i == 0 and low == 0
     carry[LEFT], carry[CORNER] = 0.0, 1.0 if first else 0.0
-    carry[BEFORE] = 0.0 if first else NOTHING
+    carry[BEFORE] = 0.0 if first else ZERO_EXPONENT
     if low > 0 and low % CHUNK == 0:  # else the corner is outside of the band, and counts nothing
         carry[CORNER], carry[BEFORE] = cells[low - 1], powers[low // CHUNK - 1, SCALE]
 
@@ -299,7 +301,7 @@ def align_chunks(x, Y, ends, band, low_y, high_y, b0, b1, i0, i1, state, found):
     for b in range(b0, b1):
         if i0 == 0:
             cells[:] = 0.0
-            power[:, SCALE], power[:, TOTAL] = NOTHING, 0.0
+            power[:, SCALE], power[:, TOTAL] = ZERO_EXPONENT, 0.0
         for i in range(i0, i1):
             low, high = max(0, i - reach), min(m, i + reach + 1)
             _begin_row(cells, power, carry, i, low)

@@ -12,12 +12,12 @@ from numba import types
 from numba.extending import overload
 
 from mercer._compiled import compiled, compiled_part
-from mercer.kernels._loops import _REORDER, _dense_distance, scaled_exp, scaled_exp_double
+from mercer.kernels._loops import _dense_distance, dot, scaled_exp, scaled_exp_double
 
 WIDTH = 1024  # values of a chunk
 STRIP = 16  # rows that a worker takes in turn
 MIRROR = 64  # rows and columns of a block that is transposed
-FEW = 0.0025  # of ‖x‖² + ‖y‖², below which rounding of the rows shows in the squared distance
+ROUNDED_SHARE = 0.0025  # of ‖x‖² + ‖y‖²: below, rounding of the rows shows in squared distances
 _PLAIN = {"contract", "nsz"}
 
 
@@ -71,7 +71,7 @@ def _sizes(X, i, YT, start, out):
 @compiled_part()
 def _refine(xx, yy, x, Y, out):
     """Recompute from the rows as they were given what rounding of the rows may have changed."""
-    few, count = out.dtype.type(FEW), 0
+    few, count = out.dtype.type(ROUNDED_SHARE), 0
     for j in range(len(out)):
         count += out[j] < few * (xx + yy[j])
     if count > 0:
@@ -131,14 +131,6 @@ def copy_upper(worker, workers, out):
                     out[i, j] = out[j, i]
 
 
-@compiled_part(fastmath=_REORDER)
-def _dot(weights, values):
-    total = 0.0
-    for j in range(len(values)):
-        total += weights[j] * values[j]
-    return total
-
-
 @compiled_part()
 def _add_parts(weights, values, start, stops, out):
     """Add the weighted values of each part; they begin at place ``start``, parts end at stops."""
@@ -148,7 +140,7 @@ def _add_parts(weights, values, start, stops, out):
         if end > begin:
             some = values[begin - start : end - start]
             for t in range(weights.shape[0]):
-                out[p, t] += _dot(weights[t, begin:], some)
+                out[p, t] += dot(some, weights[t, begin:])
             begin = end
 
 
@@ -168,7 +160,7 @@ def add_sums(rows, weights, stops, first, last, worker, workers, room, out):
 
 
 @compiled_part(fastmath=_PLAIN)
-def _add_scaled(weight, values, out):
+def add_scaled(weight, values, out):
     for i in range(len(values)):
         out[i] += weight * values[i]
 
@@ -190,7 +182,7 @@ def add_sums_across(swapped, weights, stops, first, last, worker, workers, room,
                 part += 1
             chunk(swapped, j, start, values)
             for t in range(weights.shape[0]):
-                _add_scaled(weights[t, j], values, own[part, t])
+                add_scaled(weights[t, j], values, own[part, t])
         for p in range(parts):
             for t in range(weights.shape[0]):
                 for i in range(count):

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from mercer._compiled import compiled, compiled_part
-
-_REORDER = {"reassoc", "contract", "nsz"}
+from mercer._compiled import REORDER, compiled, compiled_part
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def chi_squared_dense(X, YT, out):
     """Write Σ (x − y)² / (x + y) for all pairs; Y comes with its columns in a row."""
     for i in range(X.shape[0]):
@@ -25,7 +23,7 @@ def chi_squared_dense(X, YT, out):
                     out[i, j] += t * (t / (x + YT[k, j]))
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def intersection_dense(X, YT, out):
     """Write Σ min(x, y) for all pairs; Y comes with its columns in a row."""
     for i in range(X.shape[0]):

@@ -12,22 +12,30 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from mercer._compiled import compiled, compiled_part, instruction
+from mercer._compiled import REORDER, compiled, compiled_part, instruction
 
-_REORDER = {"reassoc", "contract", "nsz"}
-FEW = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
+CANCELLED_SHARE = 0.05  # a squared distance below this share of ‖x‖² + ‖y‖² has lost digits
 ROUND = 1.5 * 2.0**52  # added to a float64, it leaves an integer in the last bits
 CHUNK = 64  # entries that are looked at together, without a branch for each
 
 
-@compiled(fastmath=_REORDER)
+@compiled_part(fastmath=REORDER)
+def dot(a, b):
+    """Return Σ aₖ bₖ over the length of a, in float64; b may be longer."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@compiled(fastmath=REORDER)
 def distances_from_inner(G, xx, yy, cancelled):
     """Turn inner products into ‖x‖² + ‖y‖² − 2x·y in place; count per row what cancelled.
 
     An entry below 5 % of ‖x‖² + ‖y‖² has lost digits to cancellation and must be recomputed from
     the difference: that leaves every squared distance with a relative error of about 20 ulp.
     """
-    few = G.dtype.type(FEW)
+    few = G.dtype.type(CANCELLED_SHARE)
     for i in range(G.shape[0]):
         count = 0
         for j in range(G.shape[1]):
@@ -38,7 +46,7 @@ def distances_from_inner(G, xx, yy, cancelled):
         cancelled[i] = count
 
 
-@compiled_part(fastmath=_REORDER)
+@compiled_part(fastmath=REORDER)
 def _dense_distance(x, y, total):
     for k in range(len(x)):
         t = x[k] - y[k]
@@ -46,10 +54,10 @@ def _dense_distance(x, y, total):
     return total
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def refine_dense(D, xx, yy, X, Y, cancelled):
     """Recompute the cancelled squared distances from the differences."""
-    few = D.dtype.type(FEW)
+    few = D.dtype.type(CANCELLED_SHARE)
     for i in range(D.shape[0]):
         if cancelled[i] == 0:
             continue
@@ -88,7 +96,7 @@ def _sparse_distance(xi, xv, yi, yv, p):
 @compiled()
 def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
     """Recompute the cancelled squared distances between CSR rows from the differences."""
-    few = D.dtype.type(FEW)
+    few = D.dtype.type(CANCELLED_SHARE)
     for i in range(D.shape[0]):
         if cancelled[i] == 0:
             continue
@@ -99,7 +107,7 @@ def refine_sparse(D, xx, yy, xp, xi, xv, yp, yi, yv, cancelled):
                 D[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], 2.0)
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def l1_dense(X, YT, out):
     """Write Σ|x_k − y_k| for all pairs of dense rows; Y comes with its columns in a row."""
     for i in range(X.shape[0]):
@@ -111,7 +119,7 @@ def l1_dense(X, YT, out):
                 out[i, j] += abs(x - YT[k, j])
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def lp_dense(X, YT, p, out):
     """Write Σ|x_k − y_k|ᵖ for all pairs of dense rows; Y comes with its columns in a row."""
     for i in range(X.shape[0]):
@@ -138,7 +146,7 @@ def lp_sparse(xp, xi, xv, yp, yi, yv, p, out):
             out[i, j] = _sparse_distance(xi[x], xv[x], yi[y], yv[y], p)
 
 
-@compiled_part(fastmath=_REORDER)
+@compiled_part(fastmath=REORDER)
 def _signed_powers(x, column, power, out):
     """Write |x − yⱼ|^power sign(x − yⱼ), 0 where they are equal."""
     for j in range(len(column)):
@@ -150,7 +158,7 @@ def _signed_powers(x, column, power, out):
                 out[j] *= abs(x - column[j]) ** power
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def add_power_slopes(X, columns, slopes, coefs, p, out):
     """Add Σⱼ slopesᵢⱼ cⱼ p |xᵢ − yⱼ|^(p−1) sign(xᵢ − yⱼ), column by column, to out (n, t, d).
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import largest_size
+from mercer._array import largest_size, require_equal
 from mercer._floats import LARGEST
 from mercer.kernels._alignment_loops import CHUNK, UNIT, align_chunks
 from mercer.kernels._series_loops import LANES, align
@@ -31,12 +31,7 @@ def as_series(data: Any) -> list[np.ndarray]:
         raise TypeError(f"{ACCEPTED}; got a sparse matrix")
     found = [_one_series(item, place) for place, item in enumerate(data)]
     channels = [series.shape[1] for series in found]
-    for place, count in enumerate(channels):
-        if count != channels[0]:
-            raise ValueError(
-                f"all series must have the same number of channels; series 0 has {channels[0]}, "
-                f"series {place} has {count}"
-            )
+    require_equal(channels, "all series must have the same number of channels", "series")
     return found
 
 

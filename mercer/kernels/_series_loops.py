@@ -23,7 +23,7 @@ LANES = 8  # series side by side
 LN2 = 0.6931471805599453
 NEGLIGIBLE = -1000.0  # a power of two that adds nothing to one
 FARTHEST = 1000.0  # a power of two beside which one adds nothing
-NOTHING = -1e15  # the exponent of 0
+ZERO_EXPONENT = -1e15  # the exponent of 0
 
 
 @compiled_part(fastmath={"contract", "nsz"}, error_model="numpy")
@@ -236,8 +236,8 @@ def _begin_row(cell, i, low):
     if low > 0:
         cell[OLD_VALUE], cell[OLD_POWER] = cell[VALUE], cell[POWER]
     else:
-        cell[OLD_VALUE], cell[OLD_POWER] = (1.0, 0.0) if i == 0 else (0.0, NOTHING)
-    cell[VALUE], cell[POWER] = 0.0, NOTHING
+        cell[OLD_VALUE], cell[OLD_POWER] = (1.0, 0.0) if i == 0 else (0.0, ZERO_EXPONENT)
+    cell[VALUE], cell[POWER] = 0.0, ZERO_EXPONENT
 
 
 @compiled(error_model="numpy")
@@ -259,7 +259,7 @@ def align(x, Y, ends, band, gamma, b0, b1, i0, i1, state, found):
         return
     for b in range(b0, b1):
         if i0 == 0:
-            cells[:, VALUE], cells[:, POWER] = 0.0, NOTHING
+            cells[:, VALUE], cells[:, POWER] = 0.0, ZERO_EXPONENT
         for i in range(i0, i1):
             low, high = max(0, i - reach), min(m, i + reach + 1)
             _costs(x[i], Y[b], low, high, costs)

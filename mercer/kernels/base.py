@@ -132,11 +132,9 @@ class Kernel(ParameterValue):
         """
         sample = self.sample(X)
         self.check()
-        values = {
-            name: value.bind(sample, weights) if isinstance(value, Kernel) else value
-            for name, value in self.get_params(deep=False).items()
-        }
-        return type(self)(**{**values, **self._bound_values(sample, weights)})
+        own = self.get_params(deep=False)
+        parts = {n: v.bind(sample, weights) for n, v in own.items() if isinstance(v, Kernel)}
+        return type(self)(**{**own, **parts, **self._bound_values(sample, weights)})
 
     def _bound_values(self, X: Sample, weights: np.ndarray | None) -> dict[str, Any]:
         """Return the parameters that the sample decides, as numbers."""
@@ -312,6 +310,11 @@ def _operand(kernel: Kernel, wrapped: tuple[type, ...] = ()) -> str:
     return f"({kernel!r})" if isinstance(kernel, wrapped) else repr(kernel)
 
 
+def bracketed(kernel: Kernel) -> str:
+    """Return the text of a kernel, in brackets if it is an expression."""
+    return f"({kernel!r})" if isinstance(kernel, (Sum, Product, Power)) else repr(kernel)
+
+
 class Unary(Kernel):
     """A function of one kernel's values."""
 
@@ -331,11 +334,6 @@ class Unary(Kernel):
 
     def _apply(self, values: np.ndarray) -> None:
         raise NotImplementedError
-
-    def _bracketed(self) -> str:
-        """Return the text of the kernel, in brackets if it is an expression."""
-        text = repr(self.kernel)
-        return f"({text})" if isinstance(self.kernel, (Sum, Product, Power)) else text
 
 
 class Power(Unary):
@@ -360,7 +358,7 @@ class Power(Unary):
         integer_power(values, self.exponent)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self._bracketed()} ** {self.exponent}"
+        return f"{bracketed(self.kernel)} ** {self.exponent}"
 
 
 class Exp(Unary):
@@ -397,4 +395,4 @@ class Normalized(Unary):
         return self.kernel._diagonal_normalized(X)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self._bracketed()}.normalized()"
+        return f"{bracketed(self.kernel)}.normalized()"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer._array import as_table
 from mercer._words import count
-from mercer.kernels.base import Kernel, Power, Product, Sum
+from mercer.kernels.base import Kernel, bracketed
 from mercer.kernels.custom import Precomputed
 from mercer.kernels.frames import (
     ALL,
@@ -100,7 +100,7 @@ class On(Kernel):
         """Raise if a parameter is out of its range."""
         super().check()
         if any(isinstance(leaf, Precomputed) for leaf in self.kernel.leaves()):
-            raise TypeError("a precomputed matrix has no columns that a kernel could be on")
+            raise TypeError("a precomputed kernel cannot be used on columns")
         if self.fill is not None and self.kernel.domain == "table":
             raise ValueError(
                 f"fill must be None for {self.kernel!r}, which has its own rule for missing cells; "
@@ -114,7 +114,7 @@ class On(Kernel):
         table = _table(sample.data)
         names = chosen_names(self.columns, table)
         if not names:
-            raise ValueError(f"columns={self.columns!r} chooses none of the columns")
+            raise ValueError(f"columns={self.columns!r} selects no column")
         as_given = isinstance(self.columns, str) and names == (self.columns,)
         columns = self.columns if as_given else list(names)
         concrete = On(self.kernel, columns, self._bound_fill(table, names, weights))
@@ -181,7 +181,7 @@ class On(Kernel):
         if self.fill is None:
             raise ValueError(
                 f"column {name!r} has {count(int(missing.sum()), 'missing cell')}, and "
-                f"{type(self.kernel).__name__} has no rule for that: say what stands there, "
+                f"{type(self.kernel).__name__} has no rule for these: give a value for them, "
                 f"as in .on({name!r}, fill='')"
             )
         cells = cells.copy()
@@ -262,11 +262,9 @@ class On(Kernel):
         return numbers_of(table, chosen_names(self.columns, table)).astype(np.float64)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text = repr(self.kernel)
-        text = f"({text})" if isinstance(self.kernel, (Sum, Product, Power)) else text
         # what is taken from the training rows, hundreds of numbers, tells no reader anything
         fill = "" if self.fill is None or self._takes_means else f", fill={self.fill!r}"
-        return f"{text}.on({self.columns!r}{fill})"
+        return f"{bracketed(self.kernel)}.on({self.columns!r}{fill})"
 
 
 Kernel._on = On

@@ -15,8 +15,8 @@ from mercer.kernels import _string_loops as loops
 from mercer.kernels.base import PSD, Kernel, Normalized
 from mercer.kernels.sample import Pair, Sample, csr_parts, inner
 
-FEW = 32  # rows for which it does not pay to turn the others around
-AT_ONCE = 2**24  # numbers that sums over all parts may take
+MOST_UNTURNED = 32  # rows for which it does not pay to turn the others around
+SUMS_AT_ONCE = 2**24  # numbers that sums over all parts may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class CountingKernel(Kernel):
 
     def _fill(self, pair: Pair, out: np.ndarray) -> None:
         X, Y = (sample.rows(pair.dtype) for sample in self.factors(pair.X, pair.Y))
-        if len(out) <= FEW:
+        if len(out) <= MOST_UNTURNED:
             inner(X, Y, out)
         else:
             loops.inner_by_columns(*csr_parts(X), *csr_parts(Y.tocsc()), out)
@@ -157,7 +157,7 @@ def _scaled(rows: sp.csr_array, scale: np.ndarray) -> sp.csr_array:
 
 
 def sums_of_counts(
-    kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray, at_once: int = AT_ONCE
+    kernel: Kernel, X: Sample, Y: Sample, weights: np.ndarray, at_once: int = SUMS_AT_ONCE
 ) -> np.ndarray | None:
     """Return k(X, Y) W = A (Bᵀ W); None if the kernel is no product of sparse rows.
 

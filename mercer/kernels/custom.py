@@ -230,8 +230,8 @@ class Precomputed(Kernel):
         n, m = X.root.data.shape
         if n != m:
             raise ValueError(
-                "k(x, x) of new points is not known to a precomputed kernel: only the values "
-                "against the training points are"
+                "a precomputed kernel does not know k(x, x) of new points, only their values "
+                "against the training points"
             )
         return np.diagonal(X.root.data)[X.index]
 

@@ -22,10 +22,10 @@ MOST_COLUMNS = 128  # of rows that are compared one by one; beyond, a matrix pro
 # and of blocks of rows, for which a product has more to do at once
 MOST_OF_BLOCKS = {np.dtype(np.float32): 40, np.dtype(np.float64): 14}
 SERIAL = 2**18  # values that are not worth a second thread
-FEW = 200  # yⱼ: of more, sums go along them
+MOST_SWAPPED = 200  # yⱼ: of more, sums go along them
 LEAST_RUN = 64  # values
 SUMS_AT_ONCE = 2**15  # that stay in the second cache
-AT_ONCE = 2**23  # values after which a thread comes back for Ctrl-C and the clock
+VALUES_BETWEEN_LOOKS = 2**23  # values after which a thread comes back for Ctrl-C and the clock
 
 
 def fixed(array: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ class Differences(NamedTuple):
         self._in_threads(lambda *part: loops.fill(self, *part, mirror, out))
         if mirror:
             workers = self._workers()
-            parts = workers * max(1, out.size // AT_ONCE)
+            parts = workers * max(1, out.size // VALUES_BETWEEN_LOOKS)
             _side_by_side(lambda part: loops.copy_upper(part, parts, out), parts, workers)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ class Differences(NamedTuple):
         by_column = np.ascontiguousarray(weights.T, dtype=np.float64)
         stops = np.asarray(stops, dtype=np.int64)
         out = np.zeros((len(self.X), len(stops), len(by_column)))
-        if self.YT.shape[1] < min(len(self.X), FEW):
+        if self.YT.shape[1] < min(len(self.X), MOST_SWAPPED):
             self._add_across(by_column, stops, out)
         else:
             room = np.empty((self._workers(), loops.WIDTH), self.X.dtype)
@@ -146,7 +146,7 @@ class Differences(NamedTuple):
     def _in_threads(self, work: Any) -> None:
         """Call work(first, last, worker, workers) until all rows are done."""
         (n, m), workers = self.shape, self._workers()
-        step = max(loops.STRIP * workers, AT_ONCE // max(1, m))
+        step = max(loops.STRIP * workers, VALUES_BETWEEN_LOOKS // max(1, m))
 
         for first in range(0, n, step):
             last = min(first + step, n)

@@ -20,19 +20,17 @@ from mercer.kernels.columns import On
 from mercer.kernels.direct import MOST_OF_BLOCKS
 from mercer.kernels.matern import Matern
 from mercer.kernels.radial import PowerExponential, Radial
+from mercer.kernels.rounding import UNIT
 from mercer.kernels.sample import Sample
 from mercer.kernels.vector import Linear, Polynomial
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-UNIT = 2.0**-24
 EXP = 3.0  # units: `scaled_exp` is off by less than 2 for every number of float32, NumPy's by 3
-LOST = 20.4  # ‖x‖² + ‖y‖² over ‖x − y‖², above which a product is not used (1/FEW of `_loops`)
-LARGEST_SHARE = (
-    0.05  # of a distance that may be rounding; beyond, the bounds below are not made for
-)
+LOST_RATIO = 20.4  # ‖x‖² + ‖y‖² over ‖x − y‖²: above, `_loops` uses no product (1/CANCELLED_SHARE)
+LARGEST_SHARE = 0.05  # of a distance that may be rounding: the bounds are made for no more
 RANGE = (1e-30, 1e30)  # of k(x, x) and of factors: far from what over- or underflows
-ONCE = float(np.exp(-1.0))  # the largest t e⁻ᵗ
-ROOT = float(np.sqrt(0.5) * np.exp(-0.5))  # the largest √t e⁻ᵗ
+T_EXP = float(np.exp(-1.0))  # the largest t e⁻ᵗ
+ROOT_EXP = float(np.sqrt(0.5) * np.exp(-0.5))  # the largest √t e⁻ᵗ
 SQUARE = 0.61  # the largest r |k'(r)| of the Matérn kernels
 
 
@@ -201,25 +199,29 @@ def _of_sizes(rate: float, sides: Operands) -> float:
     """t = rate Σ|x − y|: rounded rows, and sums of no more terms than there are columns."""
     terms = sides.X.data.shape[1] + 3
     far = rate * sum(sides.largest(1.0))
-    return _growth(terms + far) * (ONCE * terms + far)
+    return _growth(terms + far) * (T_EXP * terms + far)
 
 
 def _of_squares(rate: float, sides: Operands) -> float:
     """t = rate ‖x − y‖², by differences of rows or by a product."""
     left, right = (rate * size for size in sides.largest(2.0))
     terms, far = sides.X.data.shape[1] // 4 + 11, float(np.sqrt(left) + np.sqrt(right))
-    direct = _growth(terms + far) * (ONCE * terms + 2 * ROOT * far + UNIT * far**2)
+    direct = _growth(terms + far) * (T_EXP * terms + 2 * ROOT_EXP * far + UNIT * far**2)
     if _is_direct(sides):
         return direct
-    # a product is used where ‖x‖² + ‖y‖² ≤ LOST ‖x − y‖²
+    # a product is used where ‖x‖² + ‖y‖² ≤ LOST_RATIO ‖x − y‖²
     c, near = 1 - UNIT * _distance_by_product(sides.terms), left + right
     if c < 1 - LARGEST_SHARE:
         return float("inf")
-    # the largest e^(−ct) min(near, LOST t), then rounded rows, then what is computed again
-    most = LOST * ONCE / c if near * c > LOST else near * np.exp(-near * c / LOST)
-    rows = float(np.sqrt(8.0)) * min(float(np.sqrt(near)) * ROOT, float(np.sqrt(LOST)) * ONCE)
-    product = (sides.terms + 8) * most + (3 * ONCE + rows) / c
-    again = min(ONCE, 2 * near) * (2 * sides.terms + 4) / c
+    # the largest e^(−ct) min(near, LOST_RATIO t), then rounded rows, then what is computed again
+    most = (
+        LOST_RATIO * T_EXP / c if near * c > LOST_RATIO else near * np.exp(-near * c / LOST_RATIO)
+    )
+    rows = float(np.sqrt(8.0)) * min(
+        float(np.sqrt(near)) * ROOT_EXP, float(np.sqrt(LOST_RATIO)) * T_EXP
+    )
+    product = (sides.terms + 8) * most + (3 * T_EXP + rows) / c
+    again = min(T_EXP, 2 * near) * (2 * sides.terms + 4) / c
     return float(max(direct, product, again))
 
 
@@ -227,8 +229,8 @@ def _of_roots(rate: float, sides: Operands) -> float:
     """t = rate ‖x − y‖."""
     far = rate * float(sum(np.sqrt(size) for size in sides.largest(2.0)))
     terms = sides.X.data.shape[1] // 8 + 9
-    direct = _growth(terms + far) * (ONCE * terms + far)
-    return direct if _is_direct(sides) else max(direct, ONCE * _of_product(sides.terms, 0.5, 3))
+    direct = _growth(terms + far) * (T_EXP * terms + far)
+    return direct if _is_direct(sides) else max(direct, T_EXP * _of_product(sides.terms, 0.5, 3))
 
 
 def _is_direct(sides: Operands) -> bool:
@@ -239,7 +241,7 @@ def _is_direct(sides: Operands) -> bool:
 
 def _distance_by_product(terms: int) -> float:
     """Return the units that ‖x − y‖² is off by, relative, where an inner product is used."""
-    return LOST * (terms + 8) + 16
+    return LOST_RATIO * (terms + 8) + 16
 
 
 def _of_product(terms: int, power: float, more: float) -> float:

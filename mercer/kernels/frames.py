@@ -150,7 +150,7 @@ def _name(column: Any, names: Sequence[Name]) -> Name:
         if -len(names) <= column < len(names):
             return names[int(column)]
         raise ValueError(
-            f"column {column} was asked for, but there are {len(names)}, numbered from 0"
+            f"column {column} was asked for, but there are only {len(names)}, numbered from 0"
         )
     raise TypeError(
         f"columns must be a name, a number, a list of these, a slice, 'number', 'category' or a "

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._floats import DOUBLE
 from mercer.kernels import _loops
 from mercer.kernels.base import (
     Constant,
@@ -32,11 +33,10 @@ from mercer.kernels.powers import integer_power
 from mercer.kernels.radial import Radial
 from mercer.kernels.sample import Pair, Sample, dense
 from mercer.kernels.text import Cosine
+from mercer.kernels.tiles import TILE
 from mercer.kernels.vector import Linear, VectorKernel
 
-TILE = 496  # rows and centres of a tile
 SERIAL = 2**22  # values × columns that are worth a second thread
-DOUBLE = np.dtype(np.float64)
 EXPONENT = {"squared_distance": 2.0, "l1": 1.0}
 
 Factor = np.ndarray | None

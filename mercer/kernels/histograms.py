@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._array import allocate
 from mercer._sklearn import Interval
 from mercer.kernels import _histogram_loops as loops
 from mercer.kernels.base import PSD, Kernel
@@ -84,7 +85,7 @@ class ChiSquared(_Histogram):
         self.gamma = gamma
 
     def grid(self, X: Sample) -> dict[str, tuple[Any, ...]]:
-        sums = np.empty((len(X), len(X)))
+        sums = allocate((len(X), len(X)), np.float64)
         self._sums(Pair(X, X, self._uses(), sums.dtype), sums)
         return {"gamma": widths(median_distance(sums))}
 

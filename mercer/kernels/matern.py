@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._sklearn import Options
-from mercer.kernels.radial import Radial, negative_exp
+from mercer.kernels.radial import Radial, finite_rate, negative_exp
 
 
 class Matern(Radial):
@@ -47,7 +47,7 @@ class Matern(Radial):
         """What makes √(2ν) r of a distance."""
         with np.errstate(over="ignore"):
             rate = np.sqrt(2.0 * self.nu * self._unit) * np.float64(self.gamma)
-        return float(min(rate, np.finfo(np.float64).max))
+        return finite_rate(float(rate), np.dtype(np.float64))
 
     def epilogue(self, values: np.ndarray) -> None:
         self._to_radius(values)
@@ -58,7 +58,7 @@ class Matern(Radial):
     def _to_radius(self, values: np.ndarray) -> None:
         np.sqrt(values, out=values)
         with np.errstate(over="ignore"):
-            values *= values.dtype.type(min(self._rate, float(np.finfo(values.dtype).max)))
+            values *= values.dtype.type(finite_rate(self._rate, values.dtype))
         np.minimum(values, 1e4, out=values)  # the kernel is 0 there; inf · 0 would be NaN
 
     def _polynomial(self, r: np.ndarray) -> Any:

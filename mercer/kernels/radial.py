@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import largest_size
+from mercer._array import allocate, largest_size
 from mercer._floats import require_squares
 from mercer._sklearn import Interval, StrOptions
 from mercer.kernels._loops import scaled_exp, scaled_exp_double
@@ -110,7 +110,7 @@ class Radial(VectorKernel):
 
     def distances(self, X: Sample) -> np.ndarray:
         """Return what γ multiplies, for all pairs of rows of a sample, shape (n, n)."""
-        values = np.empty((len(X), len(X)))
+        values = allocate((len(X), len(X)), np.float64)
         pair = Pair(*self.mapped(X, X), self._uses(), np.dtype(np.float64))
         VectorKernel._fill_statistic(self, pair, values)
         return self._reach(values ** (1.0 / self.p))
@@ -174,10 +174,14 @@ def raise_to(values: np.ndarray, power: float) -> None:
 EXPONENTIALS = {np.dtype(np.float32): scaled_exp, np.dtype(np.float64): scaled_exp_double}
 
 
+def finite_rate(rate: float, dtype: np.dtype) -> float:
+    """Return a rate within the range of a precision: 0 · inf would make NaN of equal points."""
+    return min(rate, float(np.finfo(dtype).max))
+
+
 def negative_exp(values: np.ndarray, rate: float) -> None:
     """Replace values ≥ 0 by exp(−rate · value), in place."""
-    # a rate beyond the precision's range would make 0 · inf = NaN of equal points
-    scale = -min(rate, float(np.finfo(values.dtype).max))
+    scale = -finite_rate(rate, values.dtype)
     if values.flags.c_contiguous and values.dtype in EXPONENTIALS:
         EXPONENTIALS[values.dtype](values.reshape(-1), values.dtype.type(scale))
         return

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer._floats import DOUBLE
 from mercer.kernels.base import PSD, Constant, Kernel, Normalized, Power, Product, Sum
 from mercer.kernels.cells import CellKernel
 from mercer.kernels.columns import On
@@ -23,7 +24,6 @@ from mercer.kernels.vector import Linear, Polynomial
 
 UNIT = 2.0**-24  # half of the relative distance between numbers of float32
 RADIAL = 2.5  # units: distances are right to 20, and exp(−t) t is at most 1/e; measured are 2.3
-DOUBLE = np.dtype(np.float64)
 
 
 class Rounding(NamedTuple):

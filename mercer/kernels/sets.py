@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._array import as_table, ranges
+from mercer._array import as_table, ranges, require_equal
 from mercer.kernels.base import PSD, UNKNOWN, Kernel
 from mercer.kernels.sample import Pair, Sample
 
@@ -125,12 +125,7 @@ def _as_bags(data: Any) -> Bags:
     """Return each bag as a table of finite numbers, or say which is none."""
     bags = [_one_bag(item, place) for place, item in enumerate(data)]
     columns = [bag.shape[1] for bag in bags]
-    for place, count in enumerate(columns):
-        if count != columns[0]:
-            raise ValueError(
-                f"the vectors of all bags must have the same number of columns; bag 0 has "
-                f"{columns[0]}, bag {place} has {count}"
-            )
+    require_equal(columns, "the vectors of all bags must have the same number of columns", "bag")
     return bags
 
 

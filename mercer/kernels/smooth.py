@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._floats import DOUBLE
 from mercer._sklearn import Interval, Options, StrOptions
 from mercer.kernels import _smooth_loops as loops
 from mercer.kernels.base import PSD, Kernel
-from mercer.kernels.radial import POSITIVE, Radial, entry_variance, negative_exp
+from mercer.kernels.radial import POSITIVE, Radial, entry_variance, finite_rate, negative_exp
 from mercer.kernels.sample import Pair, Sample, dense
 from mercer.kernels.vector import VectorKernel, require_same_columns
 from mercer.kernels.widths import widths
-
-DOUBLE = np.dtype(np.float64)
 
 
 class RationalQuadratic(Radial):
@@ -62,7 +61,7 @@ class RationalQuadratic(Radial):
         """Replace squared distances s by log(1 + γs/α), which is exact for large α too."""
         rate = float(self.gamma) * self._unit / float(self.alpha)
         with np.errstate(over="ignore"):
-            values *= values.dtype.type(min(rate, float(np.finfo(values.dtype).max)))
+            values *= values.dtype.type(finite_rate(rate, values.dtype))
         np.minimum(values, np.finfo(values.dtype).max, out=values)
         np.log1p(values, out=values)
 

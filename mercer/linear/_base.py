@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import allocate, largest_size
 from mercer._estimator import ProvedEstimator, check_weights, validated
-from mercer._floats import EPS, safe_unit
+from mercer._floats import COLUMN_NOISE, EPS, safe_unit
 from mercer._scratch import scratch
 from mercer._state import Attribute, Either, Floats
 from mercer.result import Certificate, Solution
@@ -20,7 +21,6 @@ FLOATS = [np.float64, np.float32]
 SMALLEST_VALUE = 1e-290
 NOISY_ROUNDINGS = 4  # roundings of what was subtracted from a column
 REFINEMENTS = 2  # of coefficients
-NOISE = 8 * EPS  # of a column, relative to its mean: its values are all equal
 
 
 class LinearModel(ProvedEstimator):
@@ -197,12 +197,12 @@ def centered(
     mean = share @ rows
     rows = np.subtract(rows, mean, out=scratch(rows.shape, np.float64))
     correction = share @ rows  # a long sum rounds
-    if np.any(np.abs(correction) > NOISE * np.abs(mean)):
+    if np.any(np.abs(correction) > COLUMN_NOISE * np.abs(mean)):
         rows -= correction
         mean += correction
-    maybe = np.flatnonzero(np.abs(rows[0]) <= NOISE * np.abs(mean))  # look at the others only there
+    maybe = np.flatnonzero(np.abs(rows[0]) <= COLUMN_NOISE * np.abs(mean))
     largest = np.abs(rows[:, maybe]).max(axis=0, initial=0.0)
-    rows[:, maybe[largest <= NOISE * np.abs(mean[maybe])]] = 0.0
+    rows[:, maybe[largest <= COLUMN_NOISE * np.abs(mean[maybe])]] = 0.0
     return rows, mean * unit, unit
 
 
@@ -210,9 +210,9 @@ def checked_unit(largest: float) -> float:
     """Return `safe_unit`; raise where even that cannot save what is divided by such values."""
     if 0.0 < largest < SMALLEST_VALUE:
         raise ValueError(
-            f"the values of X, y and sample_weight must each be 0 or reach {SMALLEST_VALUE:g} "
-            f"somewhere: one has a largest of {largest:.3g}, and what is divided by it overflows; "
-            f"rescale it"
+            f"X, y and sample_weight must each be 0 everywhere, or have a value of at least "
+            f"{SMALLEST_VALUE:g}; the largest of one is {largest:.3g}, and dividing by that "
+            f"overflows: rescale it"
         )
     return safe_unit(largest)
 
@@ -282,7 +282,7 @@ def thin_svd(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return Q @ U, sizes, Vt
 
 
-def all_targets(solutions: list[Solution]) -> Solution:
+def all_targets(solutions: Sequence[Solution]) -> Solution:
     """Return the solutions of several targets as one, proved as well as the worst of them."""
     worst = max(solutions, key=lambda s: (not s.status.ok, s.certificate.value))
     proof = worst.certificate

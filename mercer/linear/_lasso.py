@@ -20,6 +20,7 @@ from mercer._limits import Limits
 from mercer.linear._lasso_gap import Gap, young_gap
 from mercer.linear._lasso_loops import residual_sweep, sweeps
 from mercer.linear._sparse import SparseColumns
+from mercer.optimize._l1_newton import TURN_PRODUCTS
 from mercer.optimize._signed import SIGN_TURNS, signed_steps, solve_signed
 from mercer.result import Status
 
@@ -31,7 +32,6 @@ ENTERING_COLUMNS = 10  # columns that enter at least, if so many violate their c
 WHOLE_COLUMNS = 300  # columns, up to which all of them are in the set from the start
 WHOLE_SHARE = 0.25  # of the columns in the set, after which the others follow at once
 SWEEPS = 50  # between looks at the clock and at the gap, at most
-TURN_PRODUCTS = 2e8  # multiplications between looks at the clock
 
 DEPTH = 5  # sweeps that are combined into an extrapolation
 ROUNDS = 2  # extrapolations between looks at the gap

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._compiled import compiled, compiled_part
+from mercer._floats import LEAST_DIVISOR
 from mercer.optimize._loops import shrunk
 
 
@@ -79,7 +80,7 @@ def relative_gap(
     gap = 0.5 * rr + lam * l1 - s * ry + 0.5 * s * s * rr
     if ridge > 0.0:
         gap = min(gap, young)
-    return gap / max(0.5 * yy, 1e-300)
+    return gap / max(0.5 * yy, LEAST_DIVISOR)
 
 
 @compiled_part(inline="always")

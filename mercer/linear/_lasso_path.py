@@ -173,9 +173,16 @@ class LassoDesign(NamedTuple):
         return kind(self.columns, self.y, self.positive)
 
 
+@dataclass(frozen=True)
+class LassoSolution(Solution):
+    """Coefficients in the unit of the design, and the duality gap in that of the objective."""
+
+    gap: float = np.nan
+
+
 def solve_lasso(
     design: LassoDesign, lam: float, *, tol: float, limits: Limits, start: Any = None
-) -> Solution:
+) -> LassoSolution:
     """Solve for one λ: from coefficients of the data, or by a few larger λ on the way, roughly."""
     work = design.working_set()
     target, ridge = design.penalties(lam)
@@ -191,7 +198,8 @@ def solve_lasso(
     gap, status = work.solve(target, max(before, target), tol, limits, ridge)
     w = work.coef()
     certificate = _certificate(gap, design, tol, w, lam)
-    return Solution(w, status, certificate, stats={"steps": max(work.steps, 1)})
+    stats, left = {"steps": max(work.steps, 1)}, gap.gap / _rows_in_units(design)
+    return LassoSolution(w, status, certificate, stats=stats, gap=left)
 
 
 def solve_path(design: LassoDesign, lams: np.ndarray, *, tol: float, limits: Limits) -> LassoPath:

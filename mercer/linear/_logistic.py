@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import largest_size
+from mercer._floats import COLUMN_NOISE
 from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer._threads import threads_for
-from mercer.linear._base import NOISE, Range, checked_unit
+from mercer.linear._base import Range, checked_unit
 from mercer.optimize import linear_program
 from mercer.result import Status
 
@@ -56,7 +57,7 @@ class LogisticDesign(NamedTuple):
         else:
             products, squares = _products(A, weight)
             if intercept:
-                noise = (NOISE * mean / unit) ** 2 * weight.sum()
+                noise = (COLUMN_NOISE * mean / unit) ** 2 * weight.sum()
                 _drop_constant(A, products, squares, np.flatnonzero(squares[:d] <= noise))
             if lam == 0.0 and not by_columns:
                 basis = Range.of(A[:, :d], np.abs(mean / unit) * len(A) ** 0.5)

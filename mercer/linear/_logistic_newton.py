@@ -33,6 +33,7 @@ from mercer.linear._logistic_hessian import (
     hessian,
     positive_part,
 )
+from mercer.optimize._run import ARMIJO_SHARE
 from mercer.result import Status
 
 DENSE_GUIDE_COLUMNS = 1000  # columns up to which the guide of conjugate gradients may be dense
@@ -42,7 +43,6 @@ COLUMNS_PER_PRODUCT = (
 )
 SMALL_ENTRIES = 20_000  # entries of a table that are solved to rounding
 SETTLED_ERROR = 1e-11  # the error that this is
-ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
 HIDDEN_GAIN = 1e-12  # promised gain, relative to the value at 0, that rounding may hide
 NO_GAIN = 1e-15  # the same, that is no gain
 IDLE_STEPS = 4  # steps that bring nothing before the solve is given up

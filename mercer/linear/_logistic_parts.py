@@ -15,7 +15,7 @@ from mercer._state import Attribute
 from mercer.linear._base import LinearModel
 from mercer.linear._logistic import LogisticDesign
 from mercer.linear._logistic_l1 import likelihood_risk
-from mercer.optimize._in_parts import KEPT, PARTS, learn_parts
+from mercer.optimize._in_parts import KEPT_STATE, PARTS, learn_parts
 
 FREE_SHARE = 1e-6  # of λ: the penalty of an intercept, which a part of one class would not bound
 
@@ -58,7 +58,7 @@ class LogisticStart(NamedTuple):
 class LogisticParts(LinearModel):
     """What logistic regression keeps of rows that it no longer has."""
 
-    fitted_state: ClassVar[dict[str, Attribute]] = KEPT
+    fitted_state: ClassVar[dict[str, Attribute]] = KEPT_STATE
 
     @available_if(_has_parabola)
     @described(PARTS)

@@ -12,7 +12,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from mercer._docstrings import described
 from mercer._limits import Limits
 from mercer._sklearn import Interval
-from mercer._state import Attribute, Either, Integers
+from mercer._state import Attribute, Either, Floats, Integers
 from mercer.linear._base import LinearRegressor, all_targets
 from mercer.linear._lasso_path import LassoDesign, LassoPath, path_of, solve_lasso
 from mercer.result import Solution
@@ -89,6 +89,7 @@ class Lasso(MultiOutputMixin, RegressorMixin, LinearRegressor):
 
     fitted_state: ClassVar[dict[str, Attribute]] = {
         "n_iter_": Either(Integers("targets?"), Integers()),
+        "dual_gap_": Either(Floats("targets?"), Floats()),
     }
 
     accepts_sparse = True
@@ -134,7 +135,9 @@ class Lasso(MultiOutputMixin, RegressorMixin, LinearRegressor):
         solution = all_targets(solutions)
         self._keep(design.scaling, solution.value)
         steps = np.array([one.stats["steps"] for one in solutions])
+        gaps = np.array([one.gap for one in solutions])
         self.n_iter_ = int(steps[0]) if design.scaling.flat else steps
+        self.dual_gap_ = float(gaps[0]) if design.scaling.flat else gaps
         return solution
 
     def _starts(self, design: LassoDesign) -> Any:
@@ -150,15 +153,6 @@ class Lasso(MultiOutputMixin, RegressorMixin, LinearRegressor):
                 f"target(s), but X has {columns} columns and y {count} target(s)"
             )
         return before
-
-    @property
-    def dual_gap_(self) -> Any:
-        """The duality gap, in the unit of the objective; of several targets one each."""
-        parts = self.certificate_.parts
-        if self.coef_.ndim == 1:
-            return parts["gap"]
-        every = parts["problems"].values() if "problems" in parts else [parts]
-        return np.array([each["gap"] for each in every])
 
     @property
     def sparse_coef_(self) -> Any:

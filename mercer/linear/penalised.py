@@ -27,12 +27,12 @@ from mercer.linear._programs import (
     status_of,
     with_constant,
 )
+from mercer.optimize._run import ARMIJO_SHARE
 from mercer.penalties import Absolute, DeadZone, Penalty, as_penalty
 from mercer.result import Certificate, Solution, Status
 
 EARLY_STEPS = 20  # steps by which Newton's method has converged, if it does
 SHORTEST_STEP = 1e-10  # part of a step
-ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
 SETTLED_GAIN = (
     1e-24  # promised gain, relative to the objective, at which nothing but rounding is left
 )
@@ -137,7 +137,7 @@ class PenaltyRegression(RegressorMixin, LinearRegressor):
         penalty.check()
         if not penalty.smooth and not isinstance(penalty, (Absolute, DeadZone)):
             raise ValueError(
-                f"penalty must be smooth, Absolute or DeadZone; {penalty!r} says smooth=False"
+                f"penalty must be smooth, Absolute or DeadZone; {penalty!r} has smooth=False"
             )
         return penalty
 

@@ -136,8 +136,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
             return _one_each(self.lam, n_targets)
         if self.positive:
             raise ValueError(
-                f"lam must be a number, or one for each target with per_target=True, where "
-                f"positive=True: there are no leave-one-out errors to choose by; got {self.lam!r}"
+                f"with positive=True lam must be a number, or with per_target=True one for each "
+                f"target: there are no leave-one-out errors to choose by; got {self.lam!r}"
             )
         return None
 

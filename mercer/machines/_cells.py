@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._array import n_threads, run_tiles
+from mercer._floats import LEAST_DIVISOR
 from mercer._limits import Limits
 from mercer._state import COLUMNS, Attribute, Floats, Integers, Maybe
 from mercer.kernels.sample import Sample
@@ -202,7 +203,7 @@ def merged_proof(cells: list[Cell], tolerance: float, n: int) -> Solution:
     value = float(np.max([proof.value for proof in proofs], initial=0.0))
     parts = {
         **sums,
-        "relative_gap": sums["gap"] / max(abs(sums["primal"]), abs(sums["dual"]), 1e-300),
+        "relative_gap": sums["gap"] / max(abs(sums["primal"]), abs(sums["dual"]), LEAST_DIVISOR),
         "worst_cell": value,
         "cells": len(cells),
         "constant_cells": len(cells) - len(proofs),

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._array import n_threads, run_tiles
+from mercer._floats import LEAST_DIVISOR
 from mercer._labels import class_codes, class_factors
 from mercer._limits import Limits
 from mercer._state import Attribute, Either, Floats, Integers, Labels, per_class, per_pair
@@ -133,13 +134,7 @@ class MarginClassifier(MarginEstimator):
                 values=values,
                 about=names[number],
             )
-            if solution.status is Status.NOT_SEPARABLE:
-                raise ValueError(
-                    f"C=inf asks for a hard margin, but the classes cannot be separated with "
-                    f"{self.kernel_!r} ({names[number]}), or by so little that rounding "
-                    f"hides it: choose a finite C"
-                )
-            solutions[number] = solution
+            solutions[number] = self._separated(solution, names[number])
 
         left = [number for number, solution in enumerate(solutions) if solution is None]
         try:
@@ -150,6 +145,15 @@ class MarginClassifier(MarginEstimator):
             if solutions[number] is None:  # interrupted: the start is the best so far
                 solve(number)
         return solutions  # type: ignore[return-value]
+
+    def _separated(self, solution: MarginSolution, name: str) -> MarginSolution:
+        """Return a solution; raise if a hard margin is asked for and there is none."""
+        if solution.status is Status.NOT_SEPARABLE:
+            raise ValueError(
+                f"C=inf asks for a hard margin, but {self.kernel_!r} does not separate the "
+                f"classes ({name}), or by less than rounding: choose a finite C"
+            )
+        return solution
 
     def _begun(
         self,
@@ -206,7 +210,7 @@ class MarginClassifier(MarginEstimator):
             held_out = held_out_values(
                 training.K, index, sign, weight, self.tol, limits, training.exact, self._solve_one
             )
-            share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), 1e-300)
+            share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), LEAST_DIVISOR)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
         return np.array(slopes)
 

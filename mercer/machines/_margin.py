@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._array import parse_memory, take
 from mercer._clock import OutOfTimeError
 from mercer._estimator import KeptRows, ProvedEstimator
+from mercer._floats import DOUBLE
 from mercer._labels import class_codes, class_factors, labels_of, one_or_all
 from mercer._limits import Limits
 from mercer._sklearn import Interval
@@ -29,9 +30,8 @@ from mercer.result import Certificate, Solution, Status
 from mercer.solvers import only_stationary
 
 TOLERANCE = 1e-4  # of the spread of f over support vectors: the error that float32 may have
-CLEAR = 16  # errors: values that are not so far from 0 are computed in float64
+CLEAR_ERRORS = 16  # errors: values that are not so far from 0 are computed in float64
 SPREAD_ROWS = 256  # support vectors that show the spread of f
-DOUBLE = np.dtype(np.float64)
 
 Values = Callable[[Sample, Any], np.ndarray]
 
@@ -84,7 +84,7 @@ class MarginEstimator(KernelExpansion):
         found = solution.certificate
         if self.kernel_.definiteness == UNKNOWN:
             note = "taken for granted: nothing is known of the kernel's definiteness"
-            found = replace(found, parts={**found.parts, "convexity": note})
+            found = found.with_parts(convexity=note)
             solution = replace(solution, certificate=found)
         if self.kernel_.definiteness == INDEFINITE and solution.status.ok:
             proof = only_stationary(found, repr(self.kernel_))
@@ -151,7 +151,7 @@ class MarginEstimator(KernelExpansion):
         if not only_signs and not error <= TOLERANCE * self._least_spread(values, support):
             return values(rows, np.float64)
         found = values(rows, np.float32)
-        unclear = np.flatnonzero((np.abs(found) < CLEAR * error).any(axis=1))
+        unclear = np.flatnonzero((np.abs(found) < CLEAR_ERRORS * error).any(axis=1))
         if len(unclear):
             found[unclear] = values(rows[unclear], np.float64)
         return found

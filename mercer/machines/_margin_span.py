@@ -9,10 +9,10 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from mercer._array import parse_memory
 from mercer._in_span import InSpan, Prepared, no_targets
+from mercer._random import seed_of
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Instance, Maybe
 from mercer.rows import Rows
@@ -61,7 +61,7 @@ def choose_margin_route(
     """
     if asked != "auto":
         if landmarks is not None and asked != "landmarks":
-            raise ValueError(f"route={asked!r} has no landmarks; got landmarks={landmarks!r}")
+            raise ValueError(f"route={asked!r} uses no landmarks; got landmarks={landmarks!r}")
         return asked
     if landmarks is not None:
         return "landmarks"
@@ -104,9 +104,7 @@ class MarginInSpan(InSpan):
             raise ValueError(f"route='landmarks' needs a finite C; got {self.C!r}")
         limits = self._limits()
         m = landmarks_for(self.landmarks, rows.n, parse_memory(self.memory))
-        names = getattr(self, "feature_names_in_", None)
         task: Prepared = self._prepared(rows, m, weight, (no_targets, 1))
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         LOG.info(
             "%s: %s rows by dual coordinate descent over %s landmarks",
             type(self).__name__, f"{rows.n:,}", f"{len(task.points):,}",
@@ -123,18 +121,22 @@ class MarginInSpan(InSpan):
             tol=self.tol,
             limits=limits,
             passes=task.passes,
-            seed=seed,
+            seed=seed_of(self.random_state),
         )
-        self._keep_columns(rows)
-        if names is not None:
-            self.feature_names_in_ = names
-        n = len(task.points)
-        self.support_ = (task.numbers if len(task.numbers) else np.arange(n)).astype(np.int32)
-        self.shape_fit_ = (max(rows.n, n), self.n_features_in_)
-        self.support_vectors_, self.route_ = task.points.data, "landmarks"
+        self._keep_span(rows, task)
         self.dual_coef_ = np.array([s.value for s in solutions])
         self.intercept_ = np.array([s.intercept for s in solutions], dtype=np.float64)
         return solutions
+
+    def _keep_span(self: Any, rows: Rows, task: Prepared) -> None:
+        """Store landmarks as support vectors, and what is known of the rows."""
+        names, n = getattr(self, "feature_names_in_", None), len(task.points)
+        self._keep_columns(rows)
+        if names is not None:
+            self.feature_names_in_ = names
+        self.support_ = (task.numbers if len(task.numbers) else np.arange(n)).astype(np.int32)
+        self.shape_fit_ = (max(rows.n, n), self.n_features_in_)
+        self.support_vectors_, self.route_ = task.points.data, "landmarks"
 
     def _solve_one_in_span(self: Any, rows: Rows, weight: np.ndarray, problem: Any) -> None:
         """Solve one problem of all rows, and store the machine."""

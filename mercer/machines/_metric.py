@@ -135,7 +135,7 @@ class MetricEstimator(RidgeEstimator):
             )
         if kernel.metric is not None:
             raise ValueError(
-                f"the metric of the kernel is what is learned, it must not be given; got {kernel!r}"
+                f"kernel must have no metric of its own, since it is learned; got {kernel!r}"
             )
         return kernel
 

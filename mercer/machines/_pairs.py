@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
+from mercer._floats import LEAST_DIVISOR
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
@@ -24,7 +25,7 @@ FOLDS = 5
 HELD_OUT_VALUES = 2000  # of a problem are enough for two slopes: no more folds than that
 LIBSVM_LEAST = 1e-7  # the least probability of a pair
 SINGULAR = 1e-12  # what is added to the squares of pairs: r of exactly 0 and 1 leave them singular
-HAIR = 1e-9  # by which the predicted class is ahead of one that was ahead of it
+LEAST_LEAD = 1e-9  # by which the predicted class is ahead of one that was ahead of it
 LOG_SLOPES = (-7.0, 7.0)  # range of log a, for decision values whose margin is 1
 
 
@@ -54,6 +55,11 @@ def pair_sums(sums: np.ndarray, pairs: Pairs) -> np.ndarray:
     m, k, rows = sums.shape
     flat, (i, j) = sums.reshape(m, k * rows), np.array(pairs).T
     return flat.take(i * rows + j - 1, axis=1) + flat.take(j * rows + i, axis=1)
+
+
+def shares(single: np.ndarray) -> np.ndarray:
+    """Return the probabilities of classes, each alone against the rest, as parts of their sum."""
+    return single / np.maximum(single.sum(axis=1, keepdims=True), LEAST_DIVISOR)
 
 
 def votes(values: np.ndarray, pairs: Pairs) -> np.ndarray:
@@ -187,5 +193,5 @@ def agree(P: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     sums[:, 0] = P[each, predicted]
     level = (sums.cumsum(axis=1) / np.arange(1, P.shape[1] + 1)).max(axis=1)
     P = np.minimum(P, level[:, None])
-    P[each, predicted] = level + HAIR * moved
+    P[each, predicted] = level + LEAST_LEAD * moved
     return P / np.where(moved, P.sum(axis=1), 1.0)[:, None]

@@ -98,8 +98,8 @@ def split_numbers(y: Any) -> tuple[Any, Any]:
     if (rows.any(axis=1) & ~rows.all(axis=1)).any():
         row = int(np.flatnonzero(rows.any(axis=1) & ~rows.all(axis=1))[0])
         raise ValueError(
-            f"a row of y must have all of its targets, or NaN in all of them; row {row} has some: "
-            f"fit the targets one by one"
+            f"a row of y must have all of its targets, or NaN in all of them; row {row} has only "
+            f"some: fit the targets one by one"
         )
     return np.where(missing, 0.0, values), ~rows.any(axis=1)
 

@@ -14,7 +14,7 @@ from mercer._state import Attribute, Floats, Maybe
 from mercer.kernels.sample import Sample
 from mercer.kernels.tiles import block_differences
 from mercer.machines._classifier import MarginClassifier
-from mercer.machines._pairs import agree, couple_pairs, pair_rows, pair_sums, sigmoid, votes
+from mercer.machines._pairs import agree, couple_pairs, pair_rows, pair_sums, shares, sigmoid, votes
 
 CALIBRATION_SHARE = 0.4  # of a time limit: probabilities need held-out fits
 NO_SLOPES = (
@@ -62,7 +62,7 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo': ties are broken "
-                "by the values of classes, which decision_function_shape='ovr' has"
+                "by one value for each class, which only decision_function_shape='ovr' has"
             )
 
     # ------------------------------------------------------------ use
@@ -115,7 +115,7 @@ class VotingMachine(ClassifierMixin, MarginClassifier):
         elif self._by_pairs:
             P = couple_pairs(single, self._problems(), len(self.classes_))
         else:
-            P = single / np.maximum(single.sum(axis=1, keepdims=True), 1e-300)
+            P = shares(single)
         return agree(P, self._codes(values)) if shifts is None else P
 
     @available_if(lambda self: self.probability)

@@ -157,8 +157,8 @@ class KernelMachine(RiskEstimator):
         loss = as_loss(self.loss)
         if not loss.smooth and loss.tube(np.ones(1)) is None:
             raise ValueError(
-                f"loss {loss!r} says smooth=False and has no tube: KernelMachine minimises smooth "
-                f"losses, and losses of two slopes that give them in a method tube(y)"
+                f"loss {loss!r} has smooth=False and no method tube(y): KernelMachine minimises "
+                f"smooth losses, and losses with two slopes, which tube(y) returns"
             )
 
     def _targets(self, loss: Loss, y: Any, weight: np.ndarray) -> list[tuple[np.ndarray, str]]:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +23,7 @@ from mercer._labels import (
     part_factors,
 )
 from mercer._limits import Limits
+from mercer._random import seed_of
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, Floats, Integers, Labels, per_class
 from mercer.losses import ScalarRisk, SquaredHinge
@@ -32,7 +32,7 @@ from mercer.machines._margin import (
     merged,
     weighted_classes,
 )
-from mercer.optimize._in_parts import KEPT, PARTS, forget, learn_parts
+from mercer.optimize._in_parts import KEPT_STATE, PARTS, forget, learn_parts
 from mercer.optimize._l1_newton import L1Newton, L1Problem
 from mercer.result import Solution
 from mercer.solvers import solve_dual_coordinate
@@ -101,7 +101,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
         "coef_": Floats(per_class, "columns"),
         "intercept_": Floats(per_class),
         "n_iter_": Integers(),
-        **KEPT,
+        **KEPT_STATE,
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -151,7 +151,7 @@ class LinearSVC(ClassifierMixin, ProvedEstimator):
         self.classes_, codes, cost = weighted_classes(y, self.C * weight, self.class_weight)
         class_codes(y[weight > 0], among=WEIGHTED)  # of these, too, there must be two
         limits = Limits.of(self.max_iter, self.time_limit)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         given: dict[str, Any] = {"bias": bias, "tol": self.tol, "limits": limits}
         solve: Any = solve_l1

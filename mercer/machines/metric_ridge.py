@@ -9,7 +9,7 @@ import numpy as np
 from mercer._sklearn import StrOptions
 from mercer._state import Attribute, Floats, per_class
 from mercer.machines._metric import MetricEstimator
-from mercer.machines._pairs import agree, fit_slopes, sigmoid
+from mercer.machines._pairs import agree, fit_slopes, shares, sigmoid
 from mercer.machines._ridge import OfClasses, OfNumbers
 from mercer.solvers.ridge_loo import LooSolution
 
@@ -205,7 +205,7 @@ class MetricRidgeClassifier(MetricEstimator, OfClasses):
             return single
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - single[:, 0], single[:, 0]])
-        P = single / np.maximum(single.sum(axis=1, keepdims=True), 1e-300)
+        P = shares(single)
         return agree(P, values.argmax(axis=1))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:

@@ -130,8 +130,8 @@ class NuSVC(VotingMachine):
         shares = shares._replace(size=min(shares.size, shares.largest))
         return solve_nu(K, index, shares, about=about, **options)
 
-    def _finish(self, training: Training, solutions: list[MarginSolution]) -> None:
-        inverse = np.array([1.0 / solution.stats["price"] for solution in solutions])
+    def _finish(self, training: Training, solutions: list[Any]) -> None:
+        inverse = np.array([1.0 / solution.price for solution in solutions])
         self.C_ = inverse[0] if len(inverse) == 1 else inverse
         super()._finish(training, solutions)
 
@@ -210,6 +210,6 @@ class NuSVR(RegressionMachine):
             limits=self._limits(),
             exact=cache(lambda: self._gram(sample, dtype=np.float64)),
         )
-        self.epsilon_ = float(solution.stats["price"])
+        self.epsilon_ = float(solution.price)
         self._keep_machine(sample, solution)
         return self

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._array import ranges
 from mercer._estimator import ProvedEstimator
 from mercer._labels import class_codes, labels_of, one_or_all
+from mercer._random import seed_of
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Integers, Labels, Maybe, Pointers, per_class
 from mercer.kernels import Linear
@@ -145,7 +145,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
         """Fit the machine to rows X and labels y."""
         self._validate_params()
         if self.averaged and self.voted:
-            raise ValueError("averaged and voted must not both be True: they are two functions")
+            raise ValueError("averaged and voted must not both be True: choose one of them")
         sample, y, _ = self._fit_rows(X, y)
         self.classes_, codes = class_codes(y)
         solutions = self._solve(sample, codes)
@@ -169,7 +169,7 @@ class Perceptron(ClassifierMixin, MarginEstimator):
 
     def _solve(self, sample: Sample, codes: np.ndarray) -> list[PerceptronSolution]:
         scores, limits, n = self._scores(sample), self._limits(), len(codes)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         return [
             solve_perceptron(
                 scores,

@@ -218,9 +218,9 @@ class GraphSpreading(ClassifierMixin, ProvedEstimator):
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         self.n_iter_ = max(1, int(solution.stats["steps"]))
         found = solution.certificate
-        parts = {**found.parts, "unreached": int(unreached.sum()), **self._unsure(solution, Y)}
-        parts |= {} if share is None else {"neighbors_found": share}
-        proof = type(found)(found.kind, found.value, found.tolerance, found.about, parts)
+        unsure = self._unsure(solution, Y)
+        proof = found.with_parts(unreached=int(unreached.sum()), **unsure)
+        proof = proof if share is None else proof.with_parts(neighbors_found=share)
         self._accept(Solution(None, solution.status, proof))
 
     def _unsure(self, solution: Solution, Y: np.ndarray) -> dict[str, int]:

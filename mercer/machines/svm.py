@@ -159,7 +159,7 @@ class SVC(MarginInSpan, InCells, VotingMachine):
             self._fit_in_span(self._blocks_of(X, y), sample_weight)
             return self
         if isinstance(X, Rows):
-            X, y = (X if y is None else X.with_target(np.asarray(y))).in_memory(None, self)
+            X, y = X.with_target(y).in_memory(None, self)
         if route == "cells":
             self._fit_in_cells(X, y, sample_weight)
         else:
@@ -282,4 +282,6 @@ class SVC(MarginInSpan, InCells, VotingMachine):
 
     def _refuse_cells(self, what: str) -> None:
         if self._in_cells():
-            raise AttributeError(f"there is no {what} by cells: each has a function of its own")
+            raise AttributeError(
+                f"there is no {what} for route='cells': each cell has its own function"
+            )

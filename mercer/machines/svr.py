@@ -96,8 +96,8 @@ class SingleMachine(MarginEstimator):
         )
         if solution.status is Status.NOT_SEPARABLE:
             raise ValueError(
-                f"C=inf asks that every target lie in the tube, but no function of "
-                f"{self.kernel_!r} comes so near: choose a finite C or a larger epsilon"
+                f"C=inf requires every target to lie in the tube, but no function of "
+                f"{self.kernel_!r} comes that close: choose a finite C or a larger epsilon"
             )
         self._keep_machine(sample, solution)
 

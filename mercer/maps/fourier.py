@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._array import n_threads, ranges, run_tiles
+from mercer._floats import LEAST_DIVISOR
 from mercer._sklearn import Interval
 from mercer._state import Attribute, Floats, Instance
 from mercer.kernels import RBF, Exponential, Kernel, Laplacian, as_kernel
@@ -171,7 +172,7 @@ def _rbf(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndar
 def _exponential(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:
     """exp(−γ‖δ‖): the Cauchy distribution of vectors, a normal one over a normal number."""
     spread = np.abs(random.standard_normal((h, 1)))
-    return gamma * _normal(h, d, orthogonal, random) / np.maximum(spread, 1e-300)
+    return gamma * _normal(h, d, orthogonal, random) / np.maximum(spread, LEAST_DIVISOR)
 
 
 def _laplacian(gamma: float, h: int, d: int, orthogonal: bool, random: Any) -> np.ndarray:

@@ -22,17 +22,16 @@ from mercer._limits import Limits
 from mercer._state import Attribute, Either, Floats, Integers, Maybe
 from mercer._threads import threads_for
 from mercer.losses import Curvature, Risk
+from mercer.optimize._l1_newton import HIDDEN_GAIN, SHORTEST_STEP
+from mercer.optimize._run import ARMIJO_SHARE
 from mercer.result import Certificate, Solution, Status
 
 FULL_COEFFICIENTS = 2000  # up to so many all of P is kept, else its diagonal
-ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
-SHORTEST_STEP = 1e-8  # part of a step
-HIDDEN_GAIN = 1e-13  # gain, relative to the risk of θ = 0, that rounding may hide
 ROUNDING_SHARE = 1e-12  # of the diagonal: more than a factor of so many coefficients loses
 CG_RESIDUAL, CG_STEPS = 1e-3, 200  # of a step where P is a diagonal
 
 
-KEPT: dict[str, Attribute] = {
+KEPT_STATE: dict[str, Attribute] = {
     "curvature_": Maybe(Either(Floats("problems", "all", "all"), Floats("problems", "all"))),
     "n_rows_seen_": Maybe(Integers()),
 }
@@ -216,7 +215,7 @@ class _Step:
 # ---------------------------------------------------------------- estimators
 def forget(estimator: Any) -> None:
     """Drop what is kept of rows that came in parts: a fit begins anew."""
-    for name in KEPT:
+    for name in KEPT_STATE:
         vars(estimator).pop(name, None)
 
 

@@ -18,14 +18,14 @@ from mercer._limits import Limits
 from mercer._threads import threads_for
 from mercer.losses import Curvature, Risk
 from mercer.optimize._loops import column_sweeps, sweeps
+from mercer.optimize._run import ARMIJO_SHARE
 from mercer.optimize._signed import SIGN_TURNS, signed_steps, solve_signed
 from mercer.result import Certificate, Solution, Status
 
 ENTERING_COLUMNS = 20  # columns that enter at least, if so many violate their condition
 INNER_SHARE = 0.1  # of the tolerance: the gain at which steps on a set end
-ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
 SHORTEST_STEP = 1e-8  # part of a step
-HIDDEN_GAIN = 1e-13  # gain, relative to the value at 0, that rounding may hide
+HIDDEN_GAIN = 1e-13  # gain, relative to the risk of θ = 0, that rounding may hide
 PARABOLA_TURNS = 30  # of sweeps and equations, for one parabola
 SWEEPS = 20  # in a turn
 TURN_PRODUCTS = 2e8  # multiplications in a turn

@@ -18,7 +18,7 @@ NOISE = 8 * EPS  # of f, relative to its size
 MOST_TRIALS = 200  # trials of one search
 FLATTER_SLOPE = 0.9  # what must be left of the slope at most, where f itself only shows rounding
 DOUBLING_TRIALS, LEAP = 20, 1e8  # steps double for so many trials, then grow by leaps
-ARMIJO_SHARE = 1e-4  # Armijo's share for Wolfe's conditions
+ARMIJO_SHARE = 1e-4  # of the promised gain that a step must bring (Armijo)
 
 
 class Point(NamedTuple):

@@ -18,6 +18,14 @@ from mercer.optimize.problem import Multipliers
 from mercer.result import Certificate, Solution, Status
 
 
+@dataclass(frozen=True)
+class ProgramSolution(Solution):
+    """A point, the multipliers that prove what is claimed of it, and a ray if there is no end."""
+
+    multipliers: Multipliers | None = None
+    ray: np.ndarray | None = None
+
+
 def linear_program(
     c: Any,
     A_ub: Any = None,
@@ -29,7 +37,7 @@ def linear_program(
     tol: float = 1e-7,
     max_iter: int | None = None,
     time_limit: float | None = None,
-) -> Solution:
+) -> ProgramSolution:
     """Minimise cᵀx over A_ub x ≤ b_ub, A_eq x = b_eq and lower ≤ x ≤ upper.
 
     For multipliers λ ≥ 0 and ν with reduced costs r = c + A_ubᵀλ + A_eqᵀν every such x has
@@ -56,13 +64,13 @@ def linear_program(
 
     Returns
     -------
-    Solution
-        ``stats["multipliers"]`` holds λ and ν. ``stats["trace"]`` has the start and the end of each
+    ProgramSolution
+        ``multipliers`` holds λ and ν. ``stats["trace"]`` has the start and the end of each
         stage of the run: ``values`` cᵀx, the lower ``bounds`` of the multipliers, the worst of gap
         and infeasibilities (``gradient_norms``), ``iterations`` and ``seconds``. The simplex method
         may come from outside, so that cᵀx may rise. If the status is INFEASIBLE, ``value`` violates
         the constraints by the least total and λ, ν are a contradiction between them; if it is
-        UNBOUNDED, ``value`` satisfies them and ``stats["ray"]`` is a direction without end.
+        UNBOUNDED, ``value`` satisfies them and ``ray`` is a direction without end.
 
     Examples
     --------
@@ -75,7 +83,7 @@ def linear_program(
     return solve_program(program, Highs(checked_limits(tol, max_iter, time_limit)), tol)
 
 
-def solve_program(program: Program, solve: Highs, tol: float) -> Solution:
+def solve_program(program: Program, solve: Highs, tol: float) -> ProgramSolution:
     """Solve a program and prove the outcome, whatever it is."""
     trace = _Trace(program, tol)
     found = solve(program, trace.add)
@@ -84,9 +92,9 @@ def solve_program(program: Program, solve: Highs, tol: float) -> Solution:
     stats = {"iterations": found.iterations, "message": found.message, "trace": trace.arrays()}
     if found.x is None and found.status is Status.INACCURATE:  # infeasible, or unbounded, or both
         none = _infeasible(program, solve, tol) or _unbounded(program, solve, tol, found)
-        return replace(none, stats={**stats, **none.stats})
+        return replace(none, stats=stats)
     status = Status.OPTIMAL if proof.ok else _unproved(found.status)
-    return Solution(x, status, proof, stats={**stats, "multipliers": multipliers})
+    return ProgramSolution(x, status, proof, stats=stats, multipliers=multipliers)
 
 
 def _unproved(status: Status) -> Status:
@@ -112,7 +120,9 @@ class _Trace:
         x = self.program.anywhere() if found.x is None else found.x
         proof = self.program.prove(x, found.multipliers, self.tol)
         seconds = time.perf_counter() - self.began
-        self.rows.append((proof.primal, proof.value, found.iterations, seconds, proof.dual))
+        cost = float(self.program.c @ x)
+        bound, _ = self.program.dual(found.multipliers, self.program.c)
+        self.rows.append((cost, proof.value, found.iterations, seconds, bound))
         if len(self.rows) == 1 or proof.value <= self.best[-1].value:
             self.best = (x, found.multipliers, proof)
 
@@ -123,7 +133,7 @@ class _Trace:
 
 
 # -------------------------------------------------------------------- no solution
-def _infeasible(program: Program, solve: Highs, tol: float) -> Solution | None:
+def _infeasible(program: Program, solve: Highs, tol: float) -> ProgramSolution | None:
     """Return the least total violation and the contradiction it proves, if there is one.
 
     With c = 0 the multipliers of the least violation bound 0 from below by something positive.
@@ -134,7 +144,7 @@ def _infeasible(program: Program, solve: Highs, tol: float) -> Solution | None:
         nothing = Multipliers(np.zeros(len(program.b)), np.zeros(len(program.e)))
         about = f"lower > upper in variable {int(np.argmax(empty))}"
         proof = Certificate("contradiction", 0.0, tol, about, {"empty_bounds": int(empty.sum())})
-        return _outcome(x, Status.INFEASIBLE, proof, nothing)
+        return ProgramSolution(x, Status.INFEASIBLE, proof, multipliers=nothing)
     found = solve(program.elastic())
     if found.x is None:
         return None
@@ -149,10 +159,10 @@ def _infeasible(program: Program, solve: Highs, tol: float) -> Solution | None:
     }
     about = "no x satisfies all constraints (Farkas)"
     proof = Certificate("contradiction", loose / min(bound, 1.0), tol, about, parts)
-    return _outcome(x, Status.INFEASIBLE, proof, multipliers)
+    return ProgramSolution(x, Status.INFEASIBLE, proof, multipliers=multipliers)
 
 
-def _unbounded(program: Program, solve: Highs, tol: float, found: ProgramRun) -> Solution:
+def _unbounded(program: Program, solve: Highs, tol: float, found: ProgramRun) -> ProgramSolution:
     """Return a point and a ray along which the costs fall without end."""
     inside, ray = solve(program.without_costs()), solve(program.cone())
     x = program.anywhere() if inside.x is None else inside.x
@@ -167,10 +177,4 @@ def _unbounded(program: Program, solve: Highs, tol: float, found: ProgramRun) ->
         {"slope": slope, "infeasibility": leaving},
     )
     status = Status.UNBOUNDED if proof.ok else _unproved(ray.status)
-    return _outcome(x, status, proof, found.multipliers, ray=d)
-
-
-def _outcome(
-    x: np.ndarray, status: Status, proof: Certificate, multipliers: Multipliers, **more: Any
-) -> Solution:
-    return Solution(x, status, proof, stats={"multipliers": multipliers, **more})
+    return ProgramSolution(x, status, proof, multipliers=found.multipliers, ray=d)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._array import one_column
 from mercer.cv_results import Axis, Trials
 
 N_BINS = 10  # of predicted probabilities
@@ -26,8 +27,7 @@ def ratio(part: Any, whole: Any) -> np.ndarray:
 # ---------------------------------------------------------------- columns
 def column(values: Any, what: str, n: int | None = None) -> np.ndarray:
     """Return one entry for each row, shape (n,)."""
-    array = np.asarray(values)
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    array = one_column(values)
     if array.ndim != 1 or not len(array) or (n is not None and len(array) != n):
         wanted = "shape (n,)" if n is None else f"{n} entries, one for each row"
         raise ValueError(f"{what} must have {wanted}; got shape {np.shape(values)}")
@@ -71,8 +71,7 @@ def classes_of(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def score_columns(scores: Any, n: int, k: int) -> np.ndarray:
     """Return a score for each class, shape (n, K)."""
-    array = np.asarray(scores, dtype=np.float64)
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    array = one_column(np.asarray(scores, dtype=np.float64))
     wanted = [(n,), (n, 2)] if k == 2 else [(n, k)]
     if array.shape not in wanted or not np.isfinite(array).all():
         shapes = " or ".join(map(str, wanted))

@@ -18,7 +18,7 @@ from mercer.report._subject import Subject
 
 PREDICTED_ROWS = (20, 100, 500, 2000)  # by which the time of a prediction is measured
 PREDICTED_VALUES = 1e10  # numbers of the model that are read to predict all rows
-CAUTION = 0.2  # the part of a budget that the next measurement may take
+NEXT_SHARE = 0.2  # the part of a budget that the next measurement may take
 FEWEST_ROWS = 100  # that are judged, however little time there is
 
 
@@ -75,7 +75,7 @@ def measured(
     if seconds <= budget:  # the first run may have loaded compiled loops
         seconds = min(seconds, _seconds(work, size))
     for larger in sizes[1:]:
-        if seconds * (larger / size) ** power > CAUTION * budget:
+        if seconds * (larger / size) ** power > NEXT_SHARE * budget:
             break
         size, seconds = larger, _seconds(work, larger)
     return size, seconds

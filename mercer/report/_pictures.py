@@ -54,7 +54,7 @@ def surface_of(search: Any) -> Surface:
     first = sorted(axes, key=lambda axis: -axis.effect(compared.mean))[:2]
     drawn = [axis for axis in axes if axis in first]  # in the order of the grid
     hidden = [axis.name for axis in axes if axis not in first]
-    words = _tried(search, len(trials), len(compared))
+    words = _tried(search, trials, len(compared))
     words += f"; of {', '.join(hidden)} the best value at each point" if hidden else ""
     return Surface.of(compared, drawn, _scoring(search, trials.metric), words)
 
@@ -71,10 +71,9 @@ def _scoring(search: Any, metric: str) -> str:
     return own if isinstance(own, str) else score_name(search.estimator, own)
 
 
-def _tried(search: Any, candidates: int, compared: int) -> str:
-    results = search.cv_results_
-    times = [np.asarray(results.get(f"mean_{part}_time", 0.0)) for part in ("fit", "score")]
-    seconds = float(np.nansum(times[0] + times[1])) * search.n_splits_
+def _tried(search: Any, trials: Trials, compared: int) -> str:
+    candidates = len(trials)
+    seconds = float(np.nansum(trials.fit_seconds + trials.score_seconds)) * search.n_splits_
     words = f"{candidates} candidates on {search.n_splits_} folds in {seconds:.2g} s of fitting"
     status = getattr(search, "status_", "complete")
     if status != "complete":

@@ -23,7 +23,7 @@ from mercer.report.study import Importance
 
 PLAYERS = 8  # columns whose part in a prediction is told; the others count as one
 PERMUTATIONS = 20  # orders in which columns are set, each from a row of its own
-TOLD = 3  # of the columns that moved a prediction
+MOST_NAMED = 3  # of the columns that moved a prediction
 REST = "all other columns"
 
 Told = tuple[tuple[str, str], ...]
@@ -89,7 +89,7 @@ class Reasons:
             if self.limits.stopped():
                 break
             parts = self.parts(int(i))
-            order = np.argsort(-np.abs(parts), kind="stable")[:TOLD]
+            order = np.argsort(-np.abs(parts), kind="stable")[:MOST_NAMED]
             found.append(tuple((self.names[k], signed(parts[k])) for k in order if parts[k]))
         return found
 

@@ -122,11 +122,11 @@ def boosted_trees(X: Any, y: Any, *, classes: bool, random_state: int = 0) -> An
     >>> boosted_trees(X, X[:, 0] > 37, classes=True).predict([[0.0], [99.0]])
     array([False,  True])
     """
-    with threads_for(np.size(X)):
+    with tree_threads(np.size(X)):
         return _boosted(X, y, classes, random_state)
 
 
-def threads_for(cells: int) -> AbstractContextManager[Any]:
+def tree_threads(cells: int) -> AbstractContextManager[Any]:
     """Return a block in which trees take one thread for so few cells: waking others costs more."""
     return _threads().limit(limits=1 if cells < FEW_CELLS else None, user_api="openmp")
 
@@ -184,7 +184,7 @@ def usual_rivals(
         for rival, model, told in _fitted(subject, X, y, seconds, own.seed):
             words += told
             if model is not None:
-                with threads_for(_cells(columns)):
+                with tree_threads(_cells(columns)):
                     found[rival] = _answers(Subject(model), columns, own)
         if not _can_grow_trees(X, seconds):
             words.append("there was no time to compare with boosted trees")

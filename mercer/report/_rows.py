@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._floats import LEAST_DIVISOR
 from mercer._sklearn import _safe_indexing
 from mercer._words import short, short_number
 from mercer.kernels.frames import says_missing
@@ -91,7 +92,7 @@ class SparseTableRows(TableRows):
         return type(self.data)(changed)
 
     def spreads(self) -> np.ndarray:
-        largest = np.maximum(abs(self.data).max(axis=0).toarray().ravel(), 1e-300)
+        largest = np.maximum(abs(self.data).max(axis=0).toarray().ravel(), LEAST_DIVISOR)
         scaled = sp.csr_array(self.data) @ sp.diags_array(1.0 / largest)
         variance = scaled.power(2).mean(axis=0) - np.asarray(scaled.mean(axis=0)) ** 2
         return np.maximum(np.asarray(variance).ravel(), 0.0) * np.minimum(largest, 1e150) ** 2

@@ -21,8 +21,8 @@ from mercer.assess.regression import Residuals
 from mercer.report._subject import Evaluation, ModelAnswers
 from mercer.report.study import Estimate, Score
 
-DOUBT = 0.025  # beyond either end of an interval
-LEVEL = 1.0 - 2 * DOUBT
+TAIL = 0.025  # beyond either end of an interval
+LEVEL = 1.0 - 2 * TAIL
 FEWEST_DECISIVE = 6
 """On so many rows two models must differ: fewer prove nothing, since 2 · 2⁻⁵ is above 5 %."""
 
@@ -126,7 +126,7 @@ def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple
     sizes = sizes[sizes > 0] if key == "uar" else np.array([sizes.sum()])
     if (groups := evaluation.groups) is not None:  # rows of one group are as good as one
         sizes = np.maximum(sizes * (len(np.unique(groups)) / len(groups)), 1.0)
-    hidden = float(np.mean(1.0 - DOUBT ** (1.0 / sizes)))
+    hidden = float(np.mean(1.0 - TAIL ** (1.0 / sizes)))
     return (1.0 - hidden, 1.0) if low == 1.0 else (0.0, hidden)
 
 

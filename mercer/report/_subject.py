@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._array import one_column
 from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.evaluate import evaluate_classes, evaluate_numbers, of_positive
 from mercer.assess.regression import RegressionEvaluation
@@ -151,12 +152,6 @@ class Subject:
         fits = values.shape[1:] == (K,) or (values.ndim == 1 and K == 2)
         probabilities = hasattr(self.model, "predict_proba")
         return values if fits and (probabilities or not of_pairs) else None
-
-
-def one_column(values: Any) -> np.ndarray:
-    """Return an array; a table of one column is that column."""
-    array = np.asarray(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _through(encoders: Iterable[Any], X: Any) -> Any:

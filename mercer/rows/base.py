@@ -283,7 +283,10 @@ class Rows:
 
     # ------------------------------------------------------------ other views
     def with_target(self, y: Any) -> Rows:
-        """Return the same rows with these targets, one for each row."""
+        """Return the same rows with these targets, one for each row; None leaves their own."""
+        if y is None:
+            return self
+        y = np.asarray(y)
         return Rows(self._parts, self._source, y=y, mixed=self._mixed, encoder=self._encoder)
 
     def encoded(self, encoder: Any) -> Rows:

@@ -20,7 +20,7 @@ from mercer.rows.stored import RowsError
 
 ABOUT = "fit.json"
 LOG = logging.getLogger("mercer")
-SILENT = 5.0  # seconds
+SILENT_SECONDS = 5.0  # seconds
 
 
 class Checkpoint:
@@ -98,7 +98,7 @@ class Passes:
         check: Callable[[], None] | None = None,
         checkpoint: Checkpoint | None = None,
         workers: int | None = None,
-        silent: float = SILENT,
+        silent: float = SILENT_SECONDS,
     ):
         self._check, self._checkpoint, self._workers = check, checkpoint, workers
         self._silent = silent

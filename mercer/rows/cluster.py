@@ -22,7 +22,7 @@ from mercer.rows.stored import RowsError
 
 GROUP = 4  # blocks of one part that are summed where they are read: fewer sums travel
 CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
-AHEAD = 2  # groups under way for each thread of the cluster
+GROUPS_AHEAD = 2  # groups under way for each thread of the cluster
 
 
 class Pass(NamedTuple):
@@ -61,7 +61,7 @@ def sums_in_order(client: Any, work: Pass) -> Iterator[tuple[int, Any]]:
     """Yield the number of blocks and the sum of each group, in order; few are under way."""
     waiting: deque[tuple[int, Any]] = deque()
     with _told_of_cluster(client):
-        most = AHEAD * max(sum(client.nthreads().values()), 1)
+        most = GROUPS_AHEAD * max(sum(client.nthreads().values()), 1)
         shared = client.submit(_itself, work, pure=False)
         try:
             for start, stop, part in _groups(work.blocks):

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.rows.parts import ArrayPart, FramePart
 from mercer.rows.stored import RowsError, StoredPart
 
-KEPT = 3  # partitions that are in memory: those that workers read, and the next
+PARTITIONS_KEPT = 3  # partitions that are in memory: those that workers read, and the next
 
 
 def is_dask(source: Any) -> bool:
@@ -34,7 +34,7 @@ class Computed:
         with self._lock:
             if delayed.key not in self._kept:
                 self._kept[delayed.key] = self.make(delayed.compute(), name)
-                while len(self._kept) > KEPT:
+                while len(self._kept) > PARTITIONS_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(delayed.key)
             return self._kept[delayed.key]

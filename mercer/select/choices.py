@@ -14,9 +14,9 @@ from mercer._words import last_part
 from mercer.cv_results import Trials, is_number
 
 NOISE = 0.5  # standard errors of the best mean score within which candidates are as good
-FAR = 3.0  # standard errors below the best: no further rows are spent on such
+FAR_ERRORS = 3.0  # standard errors below the best: no further rows are spent on such
 MOST_PROMISING = 10  # candidates of the second stage
-GOES_ON = 0.5  # of the gain from more rows, beyond what was seen
+EXPECTED_GAIN_SHARE = 0.5  # of the gain from more rows, beyond what was seen
 PENALTIES = ("C", "lam")
 STEPS = {"C": 3.0, "lam": 3.0, "gamma": 2.0}  # factors between neighbours of the last stage
 USUAL_STEP = 3.0  # of other parameters that are floats
@@ -56,7 +56,7 @@ def on_more_rows(trials: Trials, earlier: Trials, rows: tuple[int, int, int]) ->
     if not first < second < last or not np.isfinite(gain).any():
         return trials.mean
     gain = np.where(np.isfinite(gain), gain, np.nanmedian(gain))
-    return trials.mean + GOES_ON * gain * log(last / second) / log(second / first)
+    return trials.mean + EXPECTED_GAIN_SHARE * gain * log(last / second) / log(second / first)
 
 
 def promising(trials: Trials, best: int) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def promising(trials: Trials, best: int) -> list[dict[str, Any]]:
         return around(trials, best)
     chosen = [_smoothest(trials, group, trials.mean) for group in groups.values()]
     error = trials.std[best] / trials.folds[best] ** 0.5 if trials.folds[best] > 1 else np.inf
-    least = trials.mean[best] - FAR * error
+    least = trials.mean[best] - FAR_ERRORS * error
     widest = _gamma(trials.params[best])
     chosen = [i for i in chosen if trials.mean[i] >= least or _gamma(trials.params[i]) > widest]
     chosen.sort(key=lambda i: -trials.mean[i])

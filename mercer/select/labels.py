@@ -18,6 +18,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import LeaveOneOut, PredefinedSplit, check_cv
 
 from mercer._words import count, percent
+from mercer.cv_results import Trials
 from mercer.machines._unlabelled import WithGraph
 from mercer.select.engine import evaluate
 from mercer.select.grids import GridAxis, axes
@@ -159,11 +160,9 @@ class LabelSearch(TunedSearch):
 
     def _said_of_score(self) -> list[tuple[str, str]]:
         said, labels = super()._said_of_score(), count(len(self._labelled), "label")
-        results = self.cv_results_
-        metric = self.refit if self.multimetric_ else "score"
-        means, error = results[f"mean_test_{metric}"], results[f"std_test_{metric}"]
-        best = self.best_index_
-        least = means[best] - error[best] / self.n_splits_**0.5
+        trials, best = Trials.of(self), self.best_index_
+        means = trials.mean
+        least = means[best] - trials.std[best] / self.n_splits_**0.5
         as_good = int((means >= least).sum())
         lines = [*said, ("known by", f"{labels}, hidden in {self.n_splits_} turns")]
         if is_classifier(self.estimator) and self.scoring is None:

@@ -23,7 +23,7 @@ try:
 except ImportError:  # before scikit-learn 1.9 there were none
     callback_management_context = None
 
-SILENT, PAUSE = 1.5, 0.2  # seconds
+SILENT_SECONDS, PAUSE = 1.5, 0.2  # seconds
 
 
 # ---------------------------------------------------------------- several generators as one
@@ -116,7 +116,7 @@ class Progress:
         metric: Any = "score",
         shown: Any = "auto",
         limits: Limits | None = None,
-        silent: float = SILENT,
+        silent: float = SILENT_SECONDS,
         pause: float = PAUSE,
     ):
         self.silent, self.pause = silent, pause

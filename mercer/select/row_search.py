@@ -38,7 +38,7 @@ class RowSearch(ReportedSearch):
     ) -> RowSearch:
         """Cross-validate each kernel in a pass, fit the best to all rows, and write the report."""
         start, limits = time.monotonic(), Limits.of(time_limit=self.time_limit)
-        rows = X if y is None else X.with_target(np.asarray(y))
+        rows = X.with_target(y)
         weight = params.get("sample_weight")
         run = _RowRun(self.estimator, rows, weight, self.random_state, choosing_rows)
         first = [GridAxis(name, tuple(values)) for name, values in self.param_grid.items()]

@@ -100,7 +100,7 @@ def tune(
     """
     estimator, X = _estimator(estimator), as_rows(X)
     if isinstance(X, Rows):
-        rows = X if y is None else X.with_target(np.asarray(y))
+        rows = X.with_target(y)
         if goes_in_passes(estimator, rows):
             refuse_for_passes(cv=(cv, None), scoring=(scoring, None), groups=(groups, None))
             return tune_rows(

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._display import text_table
 from mercer._words import setting
+from mercer.cv_results import Trials
 from mercer.select.engine import evaluate
 from mercer.select.grids import GridAxis, candidates
 from mercer.select.job import Job, ScoreTable
@@ -73,12 +74,11 @@ class TunedSearch(ReportedSearch):
 
     def _rounds(self) -> str:
         """Return the numbers of candidates in the rounds, and on how many rows or folds."""
-        results = self.cv_results_
-        counts = np.bincount(results.get("iter", np.zeros(len(results["params"]), int)))
-        rounds = " + ".join(map(str, counts))
+        trials = Trials.of(self)
+        rounds = " + ".join(map(str, np.bincount(trials.rounds)))
         if staged_plan(self.strategy) is None:
             return f"{rounds}, each on {self.n_splits_} folds"
-        sizes = " to ".join(f"{n:,}" for n in np.unique(results["n_resources"]))
+        sizes = " to ".join(f"{n:,}" for n in np.unique(trials.rows))
         return f"{rounds}, on {sizes} rows"
 
 

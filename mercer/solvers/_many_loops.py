@@ -11,18 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._compiled import compiled, compiled_part
-from mercer.kernels._direct_loops import _dot, values_of
+from mercer.kernels._direct_loops import values_of
+from mercer.kernels._loops import dot
 from mercer.margin import _figures, _offset, gap_of
 from mercer.solvers import _newton_loops as newton
 from mercer.solvers import _smo_loops as smo
-from mercer.solvers._turn_loops import STEP_COST, _picked, take_turns
+from mercer.solvers._turn_loops import NEGLIGIBLE, STEP_COST, _picked, take_turns
 
 BURST = 128  # steps after which the rows are counted
-NEARLY_TWO = 1.9  # new rows a step, which has two: most points will turn out to be needed
-SELDOM = 0.5  # new rows a step: for now the points that matter are known
+MANY_NEW_ROWS = 1.9  # new rows a step, which has two: most points will turn out to be needed
+FEW_NEW_ROWS = 0.5  # new rows a step: for now the points that matter are known
 ROUNDS = 8  # of lowering the violation until the gap is small as well
 FEW_FREE = 300  # free points whose conditions are solved to rounding
-NEGLIGIBLE = 1e-15
 
 
 @compiled_part()
@@ -102,10 +102,10 @@ def _lazily(
             )  # fmt: skip
             walked, since = walked + taken, since + taken
             fetched = _count(have)
-            in_vain = fetched > early * m and fetched - before > NEARLY_TWO * taken
+            in_vain = fetched > early * m and fetched - before > MANY_NEW_ROWS * taken
             if in_vain or fetched > lazy * m or walked > most:
                 break
-            rare = since > fetched > 0 and fetched - before < SELDOM * taken
+            rare = since > fetched > 0 and fetched - before < FEW_NEW_ROWS * taken
             before = fetched
         newton._set_residuals(fixed, z, beta, e)
         if rare and violation > 0.8 * target and 2 * before * before <= len(room):
@@ -207,7 +207,7 @@ def _exact(rows, index, which, columns, weights, z, e, room):
     for k in range(len(z)):
         if which[k]:
             values_of(rows, index[k], columns, room)
-            e[k] = z[k] - _dot(weights, room)
+            e[k] = z[k] - dot(room, weights)
 
 
 @compiled_part()

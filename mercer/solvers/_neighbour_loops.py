@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._compiled import compiled, compiled_part
-from mercer.kernels._loops import _REORDER, _sparse_distance
+from mercer._compiled import REORDER, compiled, compiled_part
+from mercer.kernels._loops import _sparse_distance
 
 CHUNK = 64  # bounds whose least is found together, without a branch for each
 _NO_NAN = {"nnan", "nsz", "reassoc", "contract"}
@@ -57,7 +57,7 @@ def keep_nearest_sparse(values, slack, xp, xi, xv, yp, yi, yv, start, best, inde
                 _offer(total, start + j, best[i], index[i])
 
 
-@compiled_part(fastmath=_REORDER)
+@compiled_part(fastmath=REORDER)
 def _squared_distance(x, y):
     total = 0.0
     for c in range(len(x)):
@@ -66,7 +66,7 @@ def _squared_distance(x, y):
     return total
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def shifted(rows, center, unit):
     """Return unit · (x − center) in float32 with room for one more column, and squared norms."""
     n, d = rows.shape
@@ -145,7 +145,7 @@ def _mixed(state):
     return z ^ (z >> np.uint64(31))
 
 
-@compiled(fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def halve(X, order, start, stop, seed):
     """Part rows order[start:stop] in two halves, along the line through two of them."""
     n = stop - start

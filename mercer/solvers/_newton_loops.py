@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._compiled import compiled, compiled_part
+from mercer.kernels._loops import dot
 
 TURNS = 12  # solves before pairwise steps take over again
 ROUNDING = 1e-9  # relative error of the dual where the matrix is nearly singular
@@ -65,14 +66,6 @@ def signs_of(values):
 
 # -------------------------------------------------------------------- linear algebra
 @_fast
-def _dot(a, b):
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
-
-
-@_fast
 def subtract(out, step, row):
     for k in range(len(out)):
         out[k] -= step * row[k]
@@ -83,7 +76,7 @@ def _solve_factored(L, x):
     """Solve LLᵀx = x in place; L is lower triangular, its rows contiguous."""
     n = len(x)
     for i in range(n):
-        x[i] = (x[i] - _dot(L[i, :i], x[:i])) / L[i, i]
+        x[i] = (x[i] - dot(L[i, :i], x[:i])) / L[i, i]
     for i in range(n - 1, -1, -1):
         x[i] /= L[i, i]
         subtract(x[:i], x[i], L[i, :i])

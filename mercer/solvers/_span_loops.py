@@ -6,29 +6,15 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._compiled import compiled, compiled_part
+from mercer.kernels._direct_loops import add_scaled
+from mercer.kernels._loops import dot
 from mercer.solvers.dual_coordinate import shuffle
-
-_REORDER = {"reassoc", "contract", "nsz"}
-
-
-@compiled_part(fastmath=_REORDER)
-def _dot(row, w):
-    total = 0.0
-    for k in range(len(row)):
-        total += row[k] * w[k]
-    return total
-
-
-@compiled_part(fastmath=_REORDER)
-def _add(row, factor, w):
-    for k in range(len(row)):
-        w[k] += factor * row[k]
 
 
 @compiled()
 def set_scores(values, rows, w, out):
     for k in range(len(rows)):
-        out[k] = _dot(values[rows[k]], w)
+        out[k] = dot(values[rows[k]], w)
 
 
 @compiled_part()
@@ -57,7 +43,7 @@ def sweep(
     while k < active:
         i = points[order[k]]
         row = values[rows[order[k]]]
-        r = z[i] - _dot(row, w) - offset - rho * astray
+        r = z[i] - dot(row, w) - offset - rho * astray
         violation = _violation(r, beta[i], lo[i], hi[i], eps)
         if violation < -worst_before:
             active -= 1
@@ -72,6 +58,6 @@ def sweep(
             change = moved - beta[i]
             beta[i] = moved
             astray += change
-            _add(row, change, w)
+            add_scaled(change, row, w)
         k += 1
     return active, worst

@@ -15,17 +15,17 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import cg
 
 from mercer._compiled import compiled
+from mercer._floats import LEAST_DIVISOR
 from mercer._limits import Limits
 from mercer.gram import Gram
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers.manifold_gap import manifold_gap
 from mercer.solvers.margin import MarginSolution
-from mercer.solvers.smo import SmoState
+from mercer.solvers.smo import SECONDS_BETWEEN_CHECKS, SmoState
 
 WORKING = 1500  # points of a working set
 STEPS_EACH = 5  # coordinate steps for each of its points between Newton steps
-SECONDS_BETWEEN_CHECKS = 0.05  # compiled steps come back this often
 NEWTON_STEPS = 10  # Newton steps in a row
 DIRECT = 2000  # free points; for more the system is solved by conjugate gradients
 CONJUGATE_STEPS = 50  # of their steps
@@ -108,7 +108,7 @@ class _BoxRun:
         self.n = K.shape[0]
         self.beta, self.e = np.zeros(self.n), problem.z.astype(np.float64)
         # a point without a norm goes straight to a bound
-        self.diagonal = np.maximum(K.diagonal().astype(np.float64), 1e-300)
+        self.diagonal = np.maximum(K.diagonal().astype(np.float64), LEAST_DIVISOR)
         self.steps, self.value, self.gap, self.idle = 0, 0.0, np.inf, 0
         self.small = self.n <= working
         # values that are stored need no working set
@@ -137,7 +137,7 @@ class _BoxRun:
     def _gap(self) -> float:
         figures = self.p.figures(self.beta, self.e, 0.0)
         primal = 0.5 * figures.squared_norm + figures.loss
-        return max(figures.gap, 0.0) / max(abs(primal), 1e-300)
+        return max(figures.gap, 0.0) / max(abs(primal), LEAST_DIVISOR)
 
     def _objective(self, beta: np.ndarray, e: np.ndarray) -> float:
         return float(self.p.eps * np.abs(beta).sum() - 0.5 * (beta @ (self.p.z + e)))

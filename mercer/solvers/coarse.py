@@ -17,7 +17,7 @@ from mercer.solvers.smo import SmoState
 
 POINTS = 1000  # of the small problem
 TOLERANCE = 0.1  # of the small problem: it is off by more than that anyway
-MOSTLY = 0.6  # share of the small problem's support vectors at their bounds that is worth it
+LEAST_AT_BOUNDS = 0.6  # of the small problem's support vectors, that is worth it
 
 
 def coarse_start(
@@ -32,7 +32,7 @@ def coarse_start(
     matrix = DenseMatrix.of(K.among(index[some]))
     beta = solve_dense(matrix, small, TOLERANCE, limits, nothing, few_free=0).beta
     used = np.flatnonzero(beta)
-    if np.count_nonzero(small.is_free(beta)) > (1.0 - MOSTLY) * len(used):
+    if np.count_nonzero(small.is_free(beta)) > (1.0 - LEAST_AT_BOUNDS) * len(used):
         return None
     residual = z - K.combine(index[some[used]], beta[used], index)
     guess = at_bounds(problem, residual)

@@ -18,11 +18,11 @@ from mercer.gram import SINGLE_RANGE
 from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import _newton_loops as newton
+from mercer.solvers._many_loops import FEW_FREE
 from mercer.solvers._turn_loops import ALL_UNCLEAR, NEGLIGIBLE, take_turns
 from mercer.solvers.smo import SmoState, hulls_meet
 
 OPERATIONS_BETWEEN_CHECKS = 3e8  # compiled loops come back so often for Ctrl-C and the clock
-FEW_FREE = 300  # free points whose conditions are solved to rounding
 
 
 class DenseMatrix(NamedTuple):

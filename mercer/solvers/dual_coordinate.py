@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._compiled import compiled, compiled_part
+from mercer._compiled import REORDER, compiled, compiled_part
 from mercer._floats import TINY
 from mercer._limits import Limits
 from mercer.kernels.sample import squared_norms
@@ -171,10 +171,9 @@ def _gap(
 
 
 # -------------------------------------------------------------------- compiled sweeps
-_REORDER = {"reassoc", "contract", "nsz"}
 
 
-@compiled_part(fastmath=_REORDER)
+@compiled_part(fastmath=REORDER)
 def row_dot(values, columns, start, stop, w):
     """Return x·w of one row; dense rows have no list of columns."""
     total = 0.0
@@ -188,7 +187,7 @@ def row_dot(values, columns, start, stop, w):
     return total
 
 
-@compiled_part(fastmath=_REORDER)
+@compiled_part(fastmath=REORDER)
 def add_row(values, columns, start, stop, factor, w):
     if len(columns) == 0:
         row = values[start:stop]

@@ -19,7 +19,7 @@ LEAF = 256  # rows of a leaf, at most
 LEAF_OF_LISTS = 4  # times the length of a list, at least: half a leaf must fill it
 TREES = 12
 ROUNDS = 5  # of asking neighbours, at most
-ASKED = 16  # nearest neighbours that are asked, and rows that ask: of long lists all would be k²
+NEIGHBOURS_ASKED = 16  # nearest ones, and rows that ask: of long lists all would be k²
 SETTLED = 0.002  # of all entries: fewer new ones in a round are few
 LEAVES_AT_ONCE = 64
 ROWS_AT_ONCE = 8192
@@ -89,7 +89,7 @@ def _join(
 def _ask(X: np.ndarray, best: np.ndarray, index: np.ndarray) -> None:
     """Let all rows ask their neighbours for theirs, until hardly any list changes."""
     for _ in range(ROUNDS):
-        nearest = np.ascontiguousarray(index[:, :ASKED])
+        nearest = np.ascontiguousarray(index[:, :NEIGHBOURS_ASKED])
         known = np.concatenate([nearest, loops.reversed_lists(nearest)], axis=1)
         found = np.zeros(n_threads(), np.int64)
 

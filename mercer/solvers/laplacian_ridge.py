@@ -75,11 +75,10 @@ def solve_manifold_ridge(
 
 def _in_unit(found: Solution, unit: float) -> Solution:
     """Return the solution for targets times a unit: f is linear in them, the rest quadratic."""
-    parts = dict(found.certificate.parts)
-    parts["gradient_norm"] *= unit
-    for name in ("primal", "gap", "squared_norm", "graph"):
-        parts[name] = parts[name] * unit * unit
-    proof = replace(found.certificate, parts=parts)
+    parts = found.certificate.parts
+    quadratic = ("primal", "gap", "squared_norm", "graph")
+    scaled = {name: parts[name] * unit * unit for name in quadratic}
+    proof = found.certificate.with_parts(gradient_norm=parts["gradient_norm"] * unit, **scaled)
     value, intercept = found.value * unit, found.intercept * unit
     return replace(found, value=value, intercept=intercept, certificate=proof)
 

@@ -26,8 +26,8 @@ FEW_COLUMNS = 16
 SQUARES_TOGETHER = 2**24  # kernel values of what a thread solves before it looks at the clock
 MOST_OF_PROOFS = 256  # columns of rows whose proofs are compiled: those of many pairs at once
 SIDE_BY_SIDE = 2000  # points of all problems that are worth a second thread
-LAZY = 0.4  # share of its rows that a problem fetches one by one
-EARLY = 0.15  # share at which one without others is left, whose rows all threads can compute
+FETCHED_SHARE = 0.4  # share of its rows that a problem fetches one by one
+LEFT_ALONE_SHARE = 0.15  # the same of one without others, whose rows all threads can compute
 
 Part = tuple[np.ndarray, MarginProblem]
 
@@ -135,7 +135,7 @@ class _Many:
             for _ in range(workers)
         ]
 
-        plan = EARLY, LAZY, SIDE_BY_SIDE, (4 if self.is_alone else 1) * BETWEEN
+        plan = LEFT_ALONE_SHARE, FETCHED_SHARE, SIDE_BY_SIDE, (4 if self.is_alone else 1) * BETWEEN
 
         def work(todo: np.ndarray, worker: int) -> None:
             if limits.stopped():

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._array import allocate, ranges
-from mercer._floats import EPS, TINY
+from mercer._floats import DOUBLE, EPS, LEAST_DIVISOR, TINY
+from mercer.gram import require_finite
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.base import INDEFINITE, UNKNOWN
 from mercer.kernels.distance import (
@@ -36,7 +37,6 @@ from mercer.solvers import _neighbour_loops as loops
 from mercer.solvers.euclidean import find_nearest, tree_is_faster
 from mercer.solvers.forest import find_most
 
-DOUBLE = np.dtype(np.float64)
 BLOCK_VALUES = 2**15  # differences of rows that the proof looks at together: they stay in cache
 BLOCK = 64, 4096  # rows and points whose distances in a norm are computed together
 ROUNDED = 1e-12  # of a distance: two that are nearer than this are equal
@@ -90,11 +90,7 @@ class FeatureSearch:
         else:
             ranks, positions = self._by_tiles(X, k, memory)
         ranks, positions = _merged(ranks, positions)
-        if not np.isfinite(ranks).all():  # NaN never enters a list and leaves a gap, which is inf
-            raise ValueError(
-                "the kernel has values that are not finite: it overflows on X; rescale X or use "
-                "kernel.normalized()"
-            )
+        require_finite(ranks)  # NaN never enters a list and leaves a gap, which is inf
         return ranks, positions
 
     @property
@@ -183,7 +179,9 @@ class FeatureSearch:
             error = float(np.abs(least_k - ranks).max())
             worst = max(worst, error / max(float(scale), TINY))
             if not self.by_distance:
-                least = min(least, float((wanted + self._shift[row]).min()) / max(scale, 1e-300))
+                least = min(
+                    least, float((wanted + self._shift[row]).min()) / max(scale, LEAST_DIVISOR)
+                )
         parts = {
             "rank_error": worst,
             "checked": len(some),

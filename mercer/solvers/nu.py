@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._floats import LEAST_DIVISOR
 from mercer._limits import Limits
 from mercer.certify import nu_gap
 from mercer.gram import Gram
@@ -29,6 +30,13 @@ NO_TUBE = 1e-4  # of the spread of y: narrower tubes are tried as none
 SMALLEST = 1e-5  # of the first guess: a margin that is no margin
 SAME_PRICE = 1e-13  # relative difference of two prices that is none
 COARSE = 0.05  # tolerance of a small problem that tells the price of a large one
+
+
+@dataclass(frozen=True)
+class NuSolution(MarginSolution):
+    """The solution of the margin problem at a price, and the price."""
+
+    price: float = np.nan
 
 
 @dataclass
@@ -56,7 +64,7 @@ def solve_nu(
     values: Callable[[], np.ndarray] | None = None,
     about: str = "",
     sizes: Sizes | None = None,
-) -> MarginSolution:
+) -> NuSolution:
     """Solve a ν-problem on some points of a Gram matrix, and prove it.
 
     Parameters
@@ -70,7 +78,7 @@ def solve_nu(
 
     Returns
     -------
-    MarginSolution
+    NuSolution
         β and b of the margin problem at the price (in classification over ρ: the machine whose
         C is 1/ρ), and the proof of the ν-problem.
     """
@@ -156,7 +164,7 @@ class _Search:
             above = self._filled()
         if below is None:
             below = _NuPoint(above.price, 0.0 * above.beta, self.problem.y)
-        t = (size - below.size) / max(above.size - below.size, 1e-300)
+        t = (size - below.size) / max(above.size - below.size, LEAST_DIVISOR)
         beta = below.beta + t * (above.beta - below.beta)
         return _NuPoint(above.price, beta, below.e + t * (above.e - below.e))
 
@@ -203,19 +211,19 @@ class _Search:
             if small.size <= small.largest:
                 K, limits = self.engine.K, self.engine.limits
                 found = solve_nu(K, index[some], small, tol=COARSE, limits=limits)
-                self.scale = found.stats["price"]
+                self.scale = found.price
                 if self.scale > 0:
                     return self.scale
         if self.problem.tube:
             y = self.problem.y
-            share = self.problem.size / max(float(self.problem.hi.sum()), 1e-300)
+            share = self.problem.size / max(float(self.problem.hi.sum()), LEAST_DIVISOR)
             self.scale = float(np.ptp(y))
             return 0.5 * float(np.quantile(np.abs(y - np.median(y)), 1.0 - min(share, 1.0)))
         filled = self._filled()
         t = self.problem.size / filled.size
         _, price, _ = self.problem.prices(0.999 * t * filled.beta, t * filled.e)
         typical = float(np.abs(filled.e).mean()) * t
-        self.scale = price if price > 0 else max(typical, 1e-300)
+        self.scale = price if price > 0 else max(typical, LEAST_DIVISOR)
         return self.scale
 
     def next_price(self, best: _NuPoint, price: float) -> float:
@@ -243,7 +251,7 @@ class _Search:
         """Tell whether the margin that is left is none, so that f = 0 is the solution."""
         return not self.problem.tube and self.below is None and price < SMALLEST * self.scale
 
-    def without_margin(self, about: str) -> MarginSolution:
+    def without_margin(self, about: str) -> NuSolution:
         """Return the machine of the smallest margin, unproved, and by how much ν is too small."""
         point: Any = self.last  # a price has been tried
         factor = point.size / self.problem.size
@@ -251,13 +259,11 @@ class _Search:
         proof = replace(self.prove(self.mixture(), told)[0], value=np.nan)
         return self._machine(point, proof, Status.NO_MARGIN)
 
-    def solution(
-        self, best: _NuPoint, proof: Certificate, stopped: Status | None
-    ) -> MarginSolution:
+    def solution(self, best: _NuPoint, proof: Certificate, stopped: Status | None) -> NuSolution:
         status = Status.OPTIMAL if proof.ok else stopped or Status.STALLED
         return self._machine(best, proof, status)
 
-    def _machine(self, best: _NuPoint, proof: Certificate, status: Status) -> MarginSolution:
+    def _machine(self, best: _NuPoint, proof: Certificate, status: Status) -> NuSolution:
         b, price, _ = self.problem.prices(best.beta, best.e)
         price = price if price > 0 or self.problem.tube else best.price
         unit = self.problem.unit(price)
@@ -265,8 +271,8 @@ class _Search:
         norm2 = float(beta @ (self.problem.y - e)) / unit
         if proof.ok and norm2 < -self.engine.rounding_of_norm2(beta):
             status, proof = Status.INDEFINITE, only_stationary(proof, "K")
-        stats = {"steps": self.steps, "price": price}
-        return MarginSolution(beta, status, proof, b / unit, stats, None, norm2)
+        stats = {"steps": self.steps}
+        return NuSolution(beta, status, proof, b / unit, stats, None, norm2, price)
 
 
 def _unscaled(beta: np.ndarray, at: MarginProblem, problem: NuProblem, unit: float) -> np.ndarray:

@@ -8,7 +8,7 @@ separates the points with margin ρ there are at most (R/ρ)² updates, R² = ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from mercer._array import allocate
 from mercer._compiled import compiled, compiled_part
 from mercer._limits import Limits
-from mercer.gram import Gram
+from mercer.gram import Gram, require_finite
 from mercer.kernels.sample import squared_norms
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers.dual_coordinate import LinearRows, add_row, row_dot
@@ -170,11 +170,7 @@ def solve_perceptron(
         Whether the kernel is positive semidefinite: else the theorem says nothing.
     """
     limits, counts = limits or Limits(), Counts(len(sign))
-    if not np.isfinite(scores.radius2):
-        raise ValueError(
-            "the kernel has values that are not finite: it overflows on X; rescale X or use "
-            "kernel.normalized()"
-        )
+    require_finite(scores.radius2)
     scores.begin(len(sign))
     status, n_epochs = None, 0
     while status is None:
@@ -198,8 +194,7 @@ def solve_perceptron(
         visits = max(int(counts.visits_updates_mistakes[0]), 1)
         value = (counts.alpha - counts.late / visits) * sign
         wrong = int(np.count_nonzero(~(sign * scores.refresh(value) > 0)))
-        parts = {**certificate.parts, "averaged_mistakes": wrong}
-        certificate = replace(certificate, parts=parts)
+        certificate = certificate.with_parts(averaged_mistakes=wrong)
     status = Status.OPTIMAL if certificate.ok else status
     updates = counts.history() if history else None
     stats = {"epochs": n_epochs}

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from mercer._clock import deadline, look
-from mercer._floats import EPS
+from mercer._floats import EPS, LEAST_DIVISOR
 from mercer._threads import one_blas_thread
 from mercer.gram import Gram
 
@@ -33,7 +33,7 @@ def pivoted_cholesky(
         Whether A, in Fortran's order, may be written over.
     """
     if limit is None:
-        limit = NEGLIGIBLE * max(float(np.diagonal(A).max(initial=0.0)), 1e-300)
+        limit = NEGLIGIBLE * max(float(np.diagonal(A).max(initial=0.0)), LEAST_DIVISOR)
     A = A if overwrite else np.array(A, order="F")
     U, pivots, rank, _ = dpstrf(A, tol=limit, overwrite_a=True)
     if rank and U[0, 0] ** 2 <= limit:  # LAPACK takes one column whatever the tolerance

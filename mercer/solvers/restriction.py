@@ -118,8 +118,7 @@ class _Look:
         for _, piece in self.span.pieces(block):
             q, values = self._seen(piece)
             F = self.span.features(values)
-            diagonal = self.span.kernel.diagonal_of(piece.rows, np.float64)
-            rest = np.maximum(diagonal - np.einsum("ij,ij->j", F, F), 0.0)
+            rest = self.span.missed(piece.rows, F)
             sums = sums + np.sqrt(rest) @ np.abs(q)
         return (sums,)
 

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dlange, dpocon
 from mercer._array import SMALL, parse_memory
 from mercer._floats import EPS
 from mercer.certify import relative_residual
-from mercer.gram import Gram, fresh_array
+from mercer.gram import Gram, fresh_array, require_finite
 from mercer.result import Solution, Status
 from mercer.solvers import _lapack
 from mercer.solvers._factors import CholeskyForm, norm_of_symmetric
@@ -132,7 +132,7 @@ class _System(NamedTuple):
         stored = K.dtype == np.float64 and (K.flags.c_contiguous or K.flags.f_contiguous)
         product = partial(_lapack.matmul, K) if stored else self.K.__matmul__
         system = ScaledSystem(product, self.Y, lam / self.ridge, self.fit_intercept)
-        _require_finite(system.raw_apply(system.root[None]))
+        require_finite(system.raw_apply(system.root[None]))
         A, s, _ = scaled_matrix(K, np.arange(len(K)), system, np.float32, memory=memory)
         norm = norm_of_symmetric(A) + s * lam
         factor = CholeskyForm(A, s * lam)
@@ -146,14 +146,6 @@ class _System(NamedTuple):
             return None
         stats = {"factor": "float32"}
         return Solution(alpha, Status.OPTIMAL, certificate, intercept=b, stats=stats)
-
-
-def _require_finite(values: np.ndarray) -> None:
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "the Gram matrix has values that are not finite: the kernel overflows on X; rescale X "
-            "or use kernel.normalized()"
-        )
 
 
 def _status(factor: _Factor, proved: bool) -> Status:

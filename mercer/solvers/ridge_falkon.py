@@ -16,7 +16,7 @@ from mercer.solvers.span import PieceBlock, Span, SpanProblem
 
 SHARES = (16, 4)
 LEAST_BLOCKS = 8  # of such a part: fewer are no sample of the rows
-CUT = 1e-3  # how far a round lowers the residual before it is computed again in float64
+RESIDUAL_CUT = 1e-3  # how far a round lowers the residual before it is computed again in float64
 ROUGH = 3e-2  # the same for the problems of some of the blocks
 MOST_PASSES = 60  # in a round
 ROUNDS = 6
@@ -95,7 +95,7 @@ class _Part:
             left = safe_norm(slope.gradient) / max(slope.size, TINY)
             if left <= tolerance:
                 break
-            cut = max(CUT, 0.5 * tolerance / left)
+            cut = max(RESIDUAL_CUT, 0.5 * tolerance / left)
             found = self._rounded(c, slope, _Weights(*weights), cut)
             better, weights = self.run.slope_on(self.blocks, found, self.lam)
             if not safe_norm(better.gradient) < safe_norm(slope.gradient):

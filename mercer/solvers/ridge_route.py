@@ -14,7 +14,7 @@ from mercer.gram import gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.sample import Sample
 from mercer.solvers.ridge_folds import FOLDS
-from mercer.solvers.ridge_run import add_products
+from mercer.solvers.ridge_run import add_square
 from mercer.solvers.span import BLOCK_VALUES, COPIES, CORES, Span
 
 NORMAL_UP_TO = 4000  # landmarks: beyond, conjugate gradients take less time than n·m²
@@ -36,7 +36,7 @@ def forecast(span: Span, rows: Sample, n: int, route: RidgeRoute) -> float:
     seconds = (time.perf_counter() - start) * route.passes
     if route.name == "normal":
         start = time.perf_counter()
-        add_products(np.zeros((span.rank, span.rank)), values)
+        add_square(np.zeros((span.rank, span.rank)), values)
         seconds += time.perf_counter() - start
     return seconds * n / max(len(some), 1) / n_threads()
 
@@ -150,7 +150,7 @@ def choose_route(
     few = landmarks is not None and landmarks >= n
     if asked == "exact":
         if landmarks is not None and not few:
-            raise ValueError(f"route='exact' has no landmarks; got landmarks={landmarks}")
+            raise ValueError(f"route='exact' uses no landmarks; got landmarks={landmarks}")
         return RidgeRoute("exact", 0, 1, whole)
     if asked == "auto" and (few or (landmarks is None and (in_memory or whole <= budget))):
         return RidgeRoute("exact", 0, 1, whole)

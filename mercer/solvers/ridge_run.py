@@ -26,14 +26,13 @@ class SpanSolution(Solution):
 
     def in_unit(self, unit: float) -> SpanSolution:
         """Return the solution for targets times a unit: f is linear in them, errors quadratic."""
-        parts = dict(self.certificate.parts)
-        parts["objective"] = parts["objective"] * unit * unit
+        objective = self.certificate.parts["objective"] * unit * unit
         errors = self.errors
         return replace(
             self,
             value=self.value * unit,
             intercept=self.intercept * unit,
-            certificate=replace(self.certificate, parts=parts),
+            certificate=self.certificate.with_parts(objective=objective),
             errors=None if errors is None else errors._replace(cv=errors.cv * unit * unit),
         )
 
@@ -92,7 +91,7 @@ class RidgeRun(SpanRun):
             V *= np.sqrt(piece.weight)[:, None]
             ends = np.cumsum(np.bincount(which, minlength=folds))
             for total, part in zip(sums, np.split(V, ends[:-1]), strict=True):
-                add_products(total, part)
+                add_square(total, part)
             trace += float(piece.weight @ self.span.kernel.diagonal_of(piece.rows, np.float64))
         for total in sums:
             total += np.triu(total, 1).T
@@ -230,7 +229,7 @@ class RidgeRun(SpanRun):
         return SpanSolution(beta, status, certificate, intercept=offset, lam=lam, errors=errors)
 
 
-def add_products(total: np.ndarray, V: np.ndarray) -> None:
+def add_square(total: np.ndarray, V: np.ndarray) -> None:
     """Add VᵀV to the upper triangle of ``total``, in place."""
     if len(V):
         # by columns, as BLAS sees it, the upper triangle is the lower one

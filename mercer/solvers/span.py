@@ -27,7 +27,7 @@ BLOCK_WORK = 2e10  # about half a second
 CORES = 6  # matrices of the landmarks alone
 COPIES = 5  # of kernel values that a worker has at once: features, weighted ones, parts of them
 NEARLY_DEPENDENT = 1e-10  # pivots, relative to the largest: with less no gradient can be proved
-CLEAR = 1e-3  # 1 / condition of U: products of kernel values say as much as those of features
+CLEAR_CONDITION = 1e-3  # of 1 / U: products of kernel values say as much as those of features
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Span:
     @cached_property
     def is_clear(self) -> bool:
         """Whether landmarks are so different that φφᵀ can be had from sums of k kᵀ."""
-        return bool(self.rank and dtrcon(self.U)[0] > CLEAR)
+        return bool(self.rank and dtrcon(self.U)[0] > CLEAR_CONDITION)
 
     def rows_of_block(self, problem: SpanProblem, work_per_row: float) -> int:
         """Return how many rows make a block: what is read at once, and worth half a second."""
@@ -179,6 +179,11 @@ class Span:
     def features(self, values: np.ndarray) -> np.ndarray:
         """Return φ of rows, (r, b), from their kernel values, (r, b)."""
         return _lapack.solve_transposed(self.U, values)
+
+    def missed(self, rows: Sample, features: np.ndarray) -> np.ndarray:
+        """Return k(x, x) − ‖φ(x)‖² of rows, (b,): what lies outside the span."""
+        diagonal = self.kernel.diagonal_of(rows, np.float64)
+        return np.maximum(diagonal - np.einsum("ij,ij->j", features, features), 0.0)
 
     def on_kept(self, c: np.ndarray) -> np.ndarray:
         """Return β of the landmarks in use, with Σ βⱼ k(x, zⱼ) = c·φ(x)."""

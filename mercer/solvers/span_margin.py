@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from mercer.solvers.span import Piece, PieceBlock, Span, SpanProblem
 from mercer.solvers.span_features import SpanFeatures
 
 SWEEPS = 10  # between two looks at the gap
-SAFE = 0.5  # of the tolerance: features are kept in float32, the proof is in float64
+SINGLE_SHARE = 0.5  # of the tolerance: features are kept in float32, the proof is in float64
 PENALTY = 0.5  # of R + λ‖f‖² with the C of machines
 
 
@@ -141,9 +141,9 @@ class _MarginRun(SpanRun):
         z = margin.problem.z
         state = _State(np.zeros(len(z)), np.zeros(self.span.rank), np.array([0.0, np.inf, 0.0]))
         descent = _SpanDescent(margin, lambda: self.features, limits)
-        while state.gap > SAFE * tol and limits.stopped(state.sweeps) is None:
+        while state.gap > SINGLE_SHARE * tol and limits.stopped(state.sweeps) is None:
             before = state
-            turn = lambda: descent.turn(before, seed, SAFE * tol)  # noqa: B023, E731
+            turn = lambda: descent.turn(before, seed, SINGLE_SHARE * tol)  # noqa: B023, E731
             state = _State(*self.passes.once(turn))
         return state
 
@@ -159,7 +159,7 @@ class _MarginRun(SpanRun):
         for column, margin, beta in zip(Y.T, margins, betas, strict=True):
             column[row_of[margin.places]] = beta
         self.problem = self.rows(Y)
-        blocks = self.problem.blocks(self.span.rows_of_block(self.problem, 64.0 * self.span.rank))
+        blocks = self.light_blocks()
         (pull,) = self.passes.run(_Pulls(self.span.without_factor()), blocks, None)
         c = self.span.features(pull)
         scores = np.empty_like(Y)
@@ -168,11 +168,11 @@ class _MarginRun(SpanRun):
             _proof(margin, beta, f[row_of[margin.places]], tol, state.sweeps, self)
             for margin, beta, f, state in zip(margins, betas, scores.T, states, strict=True)
         ]
-        beta, objective = self.span.coefficients(c), sum(p.parts["primal"] for _, p in proofs)
+        beta, objective = self.span.coefficients(c), sum(proof.primal for proof in proofs)
         cost = restriction(self, _half, float(objective), PENALTY)
         return [
-            _solution(coefs, b, proof, cost, state, limits)
-            for coefs, (b, proof), state in zip(beta.T, proofs, states, strict=True)
+            _solution(coefs, proof, cost, state, limits)
+            for coefs, proof, state in zip(beta.T, proofs, states, strict=True)
         ]
 
 
@@ -206,9 +206,18 @@ class _Scores:
         return 0.0
 
 
+class _Proof(NamedTuple):
+    """The offset, the proof, and what of it is computed with."""
+
+    b: float
+    certificate: Certificate
+    primal: float
+    squared_norm: float
+
+
 def _proof(
     margin: SpanMargin, beta: np.ndarray, f: np.ndarray, tol: float, sweeps: int, run: _MarginRun
-) -> tuple[float, Certificate]:
+) -> _Proof:
     """Return the offset and the duality gap in the span; the worst pair is said, not asked for."""
     problem, e = margin.problem, margin.problem.z - f
     b, pair = problem.offset(beta, e)
@@ -223,24 +232,20 @@ def _proof(
     }
     about = f"{margin.about}, {where}" if margin.about else where
     whole = gap_proof(problem, figures, b, pair, size, tolerance=tol, about=about, extra=extra)
-    astray = whole.parts["kkt"]["sum"] / max(size, abs(problem.total), TINY)
-    value = float(np.max([whole.parts["relative_gap"], astray]))
-    return b, Certificate("relative gap", value, tol, about, whole.parts)
+    primal, _, _, relative = problem.objectives(figures, b)
+    value = float(np.max([relative, problem.unbalanced(figures, size)]))
+    proof = Certificate("relative gap", value, tol, about, whole.parts)
+    return _Proof(b, proof, primal, figures.squared_norm)
 
 
 def _solution(
-    coefs: np.ndarray,
-    b: float,
-    proof: Certificate,
-    cost: dict[str, Any],
-    state: _State,
-    limits: Limits,
+    coefs: np.ndarray, found: _Proof, cost: dict[str, Any], state: _State, limits: Limits
 ) -> MarginSolution:
-    proof = replace(proof, parts={**proof.parts, **cost})
+    proof = found.certificate.with_parts(**cost)
     stopped = limits.stopped(state.sweeps)
     status = Status.OPTIMAL if proof.ok else stopped or Status.ILL_CONDITIONED
-    norm2, stats = proof.parts["squared_norm"], {"steps": max(state.sweeps, 1)}
-    return MarginSolution(coefs, status, proof, b, stats, None, norm2)
+    stats = {"steps": max(state.sweeps, 1)}
+    return MarginSolution(coefs, status, proof, found.b, stats, None, found.squared_norm)
 
 
 def balanced(problem: MarginProblem, beta: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from mercer._estimator import FLOATS, BoundKernel, KernelEstimator, ProvedEstimator, validated
+from mercer._floats import DOUBLE
 from mercer._state import (
     COLUMNS,
     Attribute,
@@ -39,7 +40,6 @@ from mercer.spectral._graph import (
 )
 from mercer.spectral._laplacian import LaplacianPairs, laplacian_eigenpairs
 
-DOUBLE = np.dtype(np.float64)
 SYMMETRIC = 1e-8  # of the largest entry: beyond, a matrix was not meant to be symmetric
 GRAPH = "columns of the points of a graph"
 TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "order": "C"}

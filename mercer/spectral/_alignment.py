@@ -20,6 +20,11 @@ REG = 1e-3  # of the weights of modified LLE, as a share of the squared distance
 NO_TURN = 1e-12  # length of a reflection's normal below which there is nothing to reflect
 
 
+def neighbourhoods(n: int, k: int, d: int) -> list[slice]:
+    """Return blocks of rows whose k neighbours in d columns are taken apart together."""
+    return ranges(n, max(1, BLOCK_VALUES // (k * max(k, d))))
+
+
 def alignment(X: np.ndarray, index: np.ndarray, method: str, n_components: int) -> sp.csr_array:
     """Return M for the neighbours ``index`` (n, k) of the rows X."""
     n, k = index.shape
@@ -29,7 +34,7 @@ def alignment(X: np.ndarray, index: np.ndarray, method: str, n_components: int) 
         return _modified(X, index, n_components, unit)
     local: Callable[[np.ndarray, int], np.ndarray] = _tangent if method == "ltsa" else _hessian
     M = sp.csr_array((n, n))
-    for rows in ranges(n, max(1, BLOCK_VALUES // (k * max(k, X.shape[1])))):
+    for rows in neighbourhoods(n, k, X.shape[1]):
         points = X[index[rows]].astype(np.float64)  # (b, k, d)
         points = (points - points[:, :1]) / unit  # differences first: an offset costs no digits
         points -= points.mean(axis=1, keepdims=True)
@@ -90,7 +95,7 @@ def _modified(X: np.ndarray, index: np.ndarray, m: int, unit: float) -> sp.csr_a
     n, k = index.shape
     V, squares, weights = np.empty((n, k, k)), np.zeros((n, k)), np.empty((n, k))
     rank = min(k, X.shape[1])
-    for rows in ranges(n, max(1, BLOCK_VALUES // (k * max(k, X.shape[1])))):
+    for rows in neighbourhoods(n, k, X.shape[1]):
         gaps = (X[index[rows]].astype(np.float64) - X[rows][:, None]) / unit
         V[rows], sizes, _ = np.linalg.svd(gaps)
         squares[rows, :rank] = sizes**2

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._compiled import compiled, compiled_part
+from mercer._compiled import REORDER, compiled, compiled_part
 from mercer.kernels._loops import exp_in_parts, power_of_two_in
 
-_REORDER = {"reassoc", "contract", "nsz"}
 CHUNK = 512  # factors between 1 and 2 whose product stays finite
 
 
@@ -24,7 +23,7 @@ def _exp(x):
     return p * power_of_two_in(s)
 
 
-@compiled(fastmath=_REORDER, error_model="numpy")
+@compiled(fastmath=REORDER, error_model="numpy")
 def logcosh(Y, g, value, slope):
     """Write g = tanh(y); add Σ log cosh y and Σ (1 − tanh² y) of each row to value and slope.
 
@@ -47,7 +46,7 @@ def logcosh(Y, g, value, slope):
             slope[i] += len(y) - squares
 
 
-@compiled(fastmath=_REORDER, error_model="numpy")
+@compiled(fastmath=REORDER, error_model="numpy")
 def gauss(Y, g, value, slope):
     """Write g = y exp(−y²/2); add Σ −exp(−y²/2) and Σ (1 − y²) exp(−y²/2) of each row."""
     for i in range(Y.shape[0]):
@@ -62,7 +61,7 @@ def gauss(Y, g, value, slope):
         slope[i] += slopes
 
 
-@compiled(fastmath=_REORDER, error_model="numpy")
+@compiled(fastmath=REORDER, error_model="numpy")
 def quartic(Y, g, value, slope):
     """Write g = y³; add Σ y⁴/4 and Σ 3y² of each row."""
     for i in range(Y.shape[0]):

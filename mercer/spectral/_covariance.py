@@ -8,12 +8,11 @@ import numpy as np
 from scipy.linalg import eigh, qr, svd
 
 from mercer._array import largest_size
-from mercer._floats import EPS, MODERATE, safe_unit
+from mercer._floats import COLUMN_NOISE, EPS, MODERATE, safe_unit
 from mercer._scratch import scratch
 from mercer.solvers import fix_signs
 
 CLEAR_SHARE = 1e-6  # squares of singular values above this share of the largest keep 10 digits
-CONSTANT_SHARE = 8 * EPS  # of a column, relative to its largest entry: its values are all equal
 HARMLESS_OFFSET = 1e3  # deviations that a mean may be away from 0 before it is subtracted first
 
 
@@ -121,7 +120,7 @@ def narrow(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
 
 
 # ------------------------------------------------------------------------ rows and columns
-def unit_rows(X: Any) -> tuple[np.ndarray, np.ndarray, float]:
+def centred_in_unit(X: Any) -> tuple[np.ndarray, np.ndarray, float]:
     """Return centred rows and their mean, both in the unit of the largest entry, and the unit.
 
     Their squares neither overflow nor vanish.
@@ -169,7 +168,7 @@ def deviations(rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
     rounding can do.
     """
     largest = np.abs(rows).max(axis=0)
-    constant = largest <= CONSTANT_SHARE * np.abs(mean)
+    constant = largest <= COLUMN_NOISE * np.abs(mean)
     unit = np.where(constant | (largest == 0.0), 1.0, largest)
     if MODERATE[0] < unit.min(initial=1.0) and unit.max(initial=1.0) < MODERATE[1]:
         spread = np.sqrt(np.einsum("ij,ij->j", rows, rows) / len(rows))

@@ -10,11 +10,11 @@ from scipy.stats import norm
 from mercer._floats import TINY
 from mercer.result import Certificate, Solution, Status
 from mercer.rows.checkpoint import Passes
+from mercer.solvers.restriction import LEVEL, SpanRun
 from mercer.solvers.span import PieceBlock, Span, SpanProblem
 from mercer.spectral._lloyd import ROUNDING, SAME_INERTIA, InnerProducts, kernel_kmeans
 
 SAMPLE_ROWS = 2**14  # on which starts are compared
-LEVEL = 0.95
 
 
 class SpanClusters(NamedTuple):
@@ -74,14 +74,11 @@ def span_kmeans(
     return found, _proved(found, moves, cost, run)
 
 
-class _ClusterRun:
+class _ClusterRun(SpanRun):
     """The passes of a fit."""
 
     def __init__(self, span: Span, problem: SpanProblem, passes: Passes):
         self.span, self.problem, self.passes = span, problem, passes
-
-    def blocks(self) -> Any:
-        return self.problem.blocks(self.span.rows_of_block(self.problem, 64.0 * self.span.rank))
 
     def started(
         self, n_clusters: int, n_init: int, max_iter: int, random: Any, sample_rows: int
@@ -109,8 +106,7 @@ class _ClusterRun:
         """Return Σ w (k(x, x) − ‖φ(x)‖²), by which the inertia may be too large."""
         piece = self.problem.take(drawn)
         F = self.span.features(self.span.values(piece.rows).T)
-        rest = self.span.kernel.diagonal_of(piece.rows, np.float64) - np.einsum("ij,ij->j", F, F)
-        rest = np.maximum(rest, 0.0) * piece.weight
+        rest = self.span.missed(piece.rows, F) * piece.weight
         n, s = self.problem.n, len(drawn)
         if s == n:
             return {"restriction": "bound", "restriction_gap": float(rest.sum())}
@@ -131,7 +127,7 @@ class _ClusterRun:
     def sums(self, centres: Centres) -> _Sums:
         """Return what the rows nearest to each centre add up to: one pass."""
         lean = _Sum(self.span.without_factor())
-        pull, weight, inertia = self.passes.run(lean, self.blocks(), centres)
+        pull, weight, inertia = self.passes.run(lean, self.light_blocks(), centres)
         return _Sums(pull, weight, float(inertia))
 
     def means(self, sums: _Sums, before: Centres) -> Centres:
@@ -147,7 +143,7 @@ class _ClusterRun:
         """Return the labels whose means the centres are, how many would leave, the inertia."""
         labels, counted = np.empty(self.problem.n, np.int32), _Labels(self.span, before, centres)
         counted.out = labels
-        moves, inertia = self.passes.visit(counted, self.blocks())
+        moves, inertia = self.passes.visit(counted, self.light_blocks())
         return labels, int(moves), float(inertia)
 
     def coefficients(self, centres: Centres) -> np.ndarray:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from mercer._array import ranges
 from mercer._floats import EPS
+from mercer._random import drawn_in_order, generator_of
 from mercer.result import Certificate, Solution, Status
 
 PRODUCT_COLUMNS = 256  # weight vectors that one product serves
@@ -86,7 +86,7 @@ def kernel_kmeans(
 
     K is a centred Gram matrix, or anything with products, rows and a diagonal.
     """
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    rng = generator_of(random_state)
     points = WeightedPoints(K, np.asarray(K.diagonal(), dtype=np.float64), weight, n_clusters)
     together = max(1, PRODUCT_COLUMNS // n_clusters)
     runs = [
@@ -123,12 +123,8 @@ def seeds(points: WeightedPoints, n_starts: int, rng: Any) -> np.ndarray:
 
 def _draw(chance: np.ndarray, order: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return points drawn with probabilities in proportion to ``chance`` (S, n), shape (S, t)."""
-    sums = np.cumsum(chance[:, order], axis=1)
-    drawn = np.empty(u.shape, np.intp)
-    for s in range(len(u)):
-        place = np.searchsorted(sums[s], u[s] * sums[s, -1], side="right")
-        drawn[s] = order[np.minimum(place, len(order) - 1)]
-    return drawn
+    starts = zip(chance, u, strict=True)
+    return np.array([drawn_in_order(own, order, at) for own, at in starts])
 
 
 def _distances(points: WeightedPoints, drawn: np.ndarray) -> np.ndarray:

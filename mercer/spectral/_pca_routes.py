@@ -236,7 +236,7 @@ def _finish(
     k = choose(pairs.singular)
     vectors, singular, operator = pairs.vectors[:, :k], pairs.singular[:k], pairs.operator
     if A.transposed:
-        vectors = orthonormal(A.times(vectors / singular), singular)
+        vectors = reorthogonalised(A.times(vectors / singular), singular)
         operator = A.covariance_operator()
     vectors = fix_signs(vectors)
     left = pairs.singular[k:]
@@ -247,7 +247,7 @@ def _finish(
     return ProvedAxes(vectors.T, singular, discarded, replace(proof, parts=parts))
 
 
-def orthonormal(V: np.ndarray, singular: np.ndarray) -> np.ndarray:
+def reorthogonalised(V: np.ndarray, singular: np.ndarray) -> np.ndarray:
     """Take out of each column what rounding has put there of the columns before it.
 
     A column belongs to a singular value σ and has about ε σ₁/σ of the first one in it.

@@ -276,7 +276,7 @@ def multi_information(S: Any, n_neighbors: int = 4) -> float:
     S = np.asarray(S, dtype=np.float64)
     n, m = S.shape
     if not 1 <= n_neighbors < n:
-        raise ValueError(f"n_neighbors must lie in [1, {n - 1}], below the rows; got {n_neighbors}")
+        raise ValueError(f"n_neighbors must be from 1 to {n - 1} for {n} rows; got {n_neighbors}")
     if m < 2:
         return 0.0
     spread = S.std(axis=0)

@@ -282,7 +282,8 @@ def check_new_edges(X: Any) -> Edges:
     _check_lengths(edges.data)
     alone = np.setdiff1d(np.arange(X.shape[0]), edges.row)
     if len(alone):
-        raise ValueError(f"every row of X needs an edge to a training point; row {alone[0]}: none")
+        row = int(alone[0])
+        raise ValueError(f"every row of X needs an edge to a training point; row {row} has none")
     return edges.row, edges.col, edges.data.astype(np.float64)
 
 

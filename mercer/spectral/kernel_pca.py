@@ -11,7 +11,8 @@ import numpy as np
 
 from mercer._array import parse_memory
 from mercer._estimator import Transformer
-from mercer._in_span import InSpan
+from mercer._floats import LEAST_DIVISOR
+from mercer._in_span import InSpan, no_targets
 from mercer._sklearn import Interval, StrOptions
 from mercer._state import Attribute, FittedRows, Floats, Maybe
 from mercer.gram import Centering, gram
@@ -156,7 +157,7 @@ class KernelPCA(Transformer, InSpan):
         solution, centering = (self._solve_tiled if tiled else self._solve_stored)(sample)
         self.eigenvectors_, self.eigenvalues_ = solution.value, solution.eigenvalues
         # of an indefinite kernel the positive part alone exceeds the trace
-        total = max(solution.trace, float(self.eigenvalues_.sum()), 1e-300)
+        total = max(solution.trace, float(self.eigenvalues_.sum()), LEAST_DIVISOR)
         self.explained_variance_ratio_ = self.eigenvalues_ / total
         self.explained_variance_ = self.eigenvalues_ / len(sample)
         self.centering_means_, self.centering_total_ = centering.means, centering.total
@@ -177,7 +178,7 @@ class KernelPCA(Transformer, InSpan):
             rows = open_rows(self._fit_rows(X)[0].data)
             names = getattr(self, "feature_names_in_", None)
         m = self._span_route("normal", *rows.shape, in_memory=False).landmarks
-        task = self._prepared(rows, m, None, (_no_targets, 1))
+        task = self._prepared(rows, m, None, (no_targets, 1))
         found = span_pca(
             self._span_of(task.points), task.problem, self.n_components, self.tol, task.passes
         )
@@ -187,7 +188,7 @@ class KernelPCA(Transformer, InSpan):
         self.X_fit_, self._mean_coef = task.points.data, found.mean
         self.eigenvalues_ = found.eigenvalues
         self.eigenvectors_ = found.directions * np.sqrt(found.eigenvalues)
-        self.explained_variance_ratio_ = found.eigenvalues / max(found.total, 1e-300)
+        self.explained_variance_ratio_ = found.eigenvalues / max(found.total, LEAST_DIVISOR)
         self.explained_variance_ = found.eigenvalues / rows.n
         self.centering_means_, self.centering_total_ = found.means, found.centre
         self.negative_eigenvalues_ = np.empty(0)
@@ -316,7 +317,3 @@ class KernelPCA(Transformer, InSpan):
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
-
-
-def _no_targets(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((len(weight), 1)), weight

@@ -14,12 +14,10 @@ from mercer._floats import TINY
 from mercer._sklearn import StrOptions
 from mercer._state import Attribute, Floats, Integers, one_more
 from mercer.solvers import smallest_eigenpairs
-from mercer.spectral._alignment import alignment
+from mercer.spectral._alignment import BLOCK_VALUES, alignment, neighbourhoods
 from mercer.spectral._base import COUNT, POSITIVE, Embedding
 from mercer.spectral._graph import TablePoints, check_neighbours, nearest_others, neighbour_matrix
 from mercer.spectral._scaling import of_graph, without_direction
-
-BLOCK_VALUES = 2**18  # differences of rows that are held together
 
 
 class LLE(Embedding, TableTransformer):
@@ -146,7 +144,7 @@ class LLE(Embedding, TableTransformer):
         k = index.shape[1]
         scale = max(largest_size(self.X_fit_), TINY)  # squares neither overflow nor vanish
         out = np.empty(index.shape)
-        for rows in ranges(len(X), max(1, BLOCK_VALUES // (k * max(k, X.shape[1])))):
+        for rows in neighbourhoods(len(X), k, X.shape[1]):
             gaps = self.X_fit_[index[rows]].astype(np.float64) - X[rows][:, None]  # (b, k, d)
             out[rows] = _mixtures(gaps / scale, self.reg)
         return out

@@ -20,7 +20,7 @@ from mercer.solvers import EigenSolution, pencil_eigenpairs
 from mercer.solvers.eigen import status_of
 from mercer.solvers.nearest import FeatureSearch
 from mercer.spectral._base import COUNT, SHARE, LinearProjection, NeedsTargets, class_means
-from mercer.spectral._covariance import intensity, unit_rows
+from mercer.spectral._covariance import centred_in_unit, intensity
 from mercer.spectral._graph import neighbour_matrix
 
 ROUNDING = 1e-10  # eigenvalues below are: they are shares of a variance
@@ -64,7 +64,7 @@ class _InverseRegression(NeedsTargets, LinearProjection):
         return self
 
     def _sliced(self, X: np.ndarray, codes: np.ndarray) -> _Sliced:
-        rows, mean, scale = unit_rows(X)
+        rows, mean, scale = centred_in_unit(X)
         spread = np.sqrt(np.mean(rows**2, axis=0))
         constant = spread <= 4.0 * EPS * np.abs(mean)
         rows[:, constant], spread[constant] = 0.0, 1.0
@@ -239,10 +239,8 @@ class LocalSIR(_InverseRegression):
     p_values_ : array
         The share of shuffles with an eigenvalue as large, for each direction up to the first above
         ``alpha``; empty without shuffles. A shuffle keeps the directions before it.
-    n_slices_, shrinkage_
-        What was used.
-    certificate_ : Certificate
-        The residual of the eigenproblem, the orthogonality error, what was discarded.
+    n_slices_, shrinkage_, certificate_
+        As of `SIR`.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from mercer._state import Attribute, Floats, Integers
 from mercer.result import Certificate, Solution, Status
 from mercer.solvers import fix_signs
 from mercer.spectral._base import COUNT, NOT_NEGATIVE, POSITIVE, LinearProjection, final_status
-from mercer.spectral._covariance import by_singular_values, in_squared_units, unit_rows
+from mercer.spectral._covariance import by_singular_values, centred_in_unit, in_squared_units
 from mercer.spectral.robust_pca import shrink_entries
 
 SAFETY = 0.1  # the loop aims at this share of the tolerance of the proof
@@ -103,7 +103,7 @@ class SparsePCA(LinearProjection):
         """Find the components; ``y`` is not used."""
         self._validate_params()
         limits = Limits.of(self.max_iter, self.time_limit)
-        X, mean, scale = unit_rows(self._fit_table(X))
+        X, mean, scale = centred_in_unit(self._fit_table(X))
         axes = by_singular_values(X, largest=float(np.abs(mean).max()) + 1.0)
         A = axes.sizes[:, None] * fix_signs(axes.vectors).T
         k = min(self.n_components or len(A), len(A))

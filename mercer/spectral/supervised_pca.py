@@ -18,7 +18,7 @@ from mercer.kernels import Kernel, Linear, as_kernel
 from mercer.solvers import EigenSolution, symmetric_eigenpairs
 from mercer.solvers.eigen import status_of
 from mercer.spectral._base import COUNT, LinearProjection, NeedsTargets
-from mercer.spectral._covariance import in_squared_units, narrow, unit_rows
+from mercer.spectral._covariance import centred_in_unit, in_squared_units, narrow
 
 ROUNDINGS = 100  # of a sum
 FEW_VALUES = 20  # integers with more different values are numbers, not classes
@@ -98,7 +98,7 @@ class SupervisedPCA(NeedsTargets, LinearProjection):
         self._validate_params()
         X, y = self._fit_table(X, y, multi_output=True, ensure_min_samples=2)
         response = _response(self.kernel_y, y, keep=self.n_permutations > 0)
-        rows, mean, scale = unit_rows(X)
+        rows, mean, scale = centred_in_unit(X)
         if largest_size(rows) <= 4.0 * EPS * largest_size(mean):
             rows[:] = 0.0  # all rows are equal but for rounding
         basis, table = narrow(rows)

@@ -379,5 +379,5 @@ def test_what_goes_not_with_a_covariance_estimator_is_said():
         GaussianBayes(covariance=OAS(), shrinkage=0.5).fit(rows, labels)
     with pytest.raises(ValueError, match="partial_fit needs covariance=None"):
         model.partial_fit(rows, labels, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="leaves covariance_"):
+    with pytest.raises(ValueError, match="whose fit sets covariance_"):
         GaussianBayes(covariance=StandardScaler()).fit(rows, labels)

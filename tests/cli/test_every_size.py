@@ -7,7 +7,7 @@ import pytest
 
 pl = pytest.importorskip("polars")
 
-from mercer.cli.problem import FEW, MANY  # noqa: E402
+from mercer.cli.problem import FEW_VALUES, MANY  # noqa: E402
 from mercer.cli.recipes import EFFORTS, WIDE  # noqa: E402
 from mercer.select import Staged  # noqa: E402
 from mercer.select.grids import SUBSAMPLE  # noqa: E402
@@ -39,7 +39,7 @@ def figures() -> set[int]:
     """Return the numbers of rows at which the command or the search does something else."""
     effort, staged = EFFORTS["quick"], Staged()
     sizes = {n for size in effort.sizes.values() for n in (*size.rounds, size.fit)}
-    usual = {staged.first_rows, *staged.more_rows, staged.enough, FEW, MANY, WIDE, SUBSAMPLE}
+    usual = {staged.first_rows, *staged.more_rows, staged.enough, FEW_VALUES, MANY, WIDE, SUBSAMPLE}
     return sizes | usual | {effort.first_rows, effort.landmarks, SMALLEST}
 
 

@@ -156,7 +156,12 @@ def test_the_last_fit_takes_as_many_rows_as_the_time_allows(mixed, seconds):
     )
     tried = SimpleNamespace(
         status_="complete",
-        cv_results_={"mean_fit_time": np.ones(1)},
+        cv_results_={
+            "params": [{}],
+            "mean_test_score": np.ones(1),
+            "std_test_score": np.zeros(1),
+            "mean_fit_time": np.ones(1),
+        },
         best_index_=0,
         rows_=np.arange(50),
     )

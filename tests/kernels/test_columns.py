@@ -442,9 +442,9 @@ def test_a_missing_column_is_named():
     ("kernel", "message"),
     [
         (RBF().on("job"), r"column 'job' must hold numbers.*'"),
-        (RBF().on([]), r"columns=\[\] chooses none"),
+        (RBF().on([]), r"columns=\[\] selects no column"),
         (RBF().on(slice("nope", "x")), r"the table has no column 'nope'"),
-        (RBF().on(99), r"column 99 was asked for, but there are 5"),
+        (RBF().on(99), r"column 99 was asked for, but there are only 5"),
         (RBF().on(1.5), r"columns must be a name, a number, a list"),
         (RBF().on("age", fill="x"), r"fill must be a number"),
         (RBF().on(["age", "x"], fill=[1, 2, 3]), r"or 2 of them"),
@@ -469,7 +469,7 @@ def test_frames_that_are_none_are_said():
         MIXED(X.assign(age=np.nan))
     with pytest.raises(ValueError, match="empty table"):
         MIXED(X[:0])
-    with pytest.raises(TypeError, match="no columns that a kernel could be on"):
+    with pytest.raises(TypeError, match="a precomputed kernel cannot be used on columns"):
         On(mercer.as_kernel("precomputed"), "age").bind(X)
     with pytest.raises(TypeError, match="needs a frame"):
         RBF().on(lambda frame: ["age"])(np.ones((3, 2)))

@@ -179,7 +179,7 @@ def test_what_cells_cannot_do_is_said():
     with pytest.raises(TypeError, match="route='cells' takes dense tables"):
         SVC(route="cells").fit(sp.csr_array(X), y)
     model = SVC(Linear(), route="cells", cell_size=50).fit(X, y)
-    with pytest.raises(AttributeError, match="there is no coef_ by cells"):
+    with pytest.raises(AttributeError, match="there is no coef_ for route='cells'"):
         _ = model.coef_
-    with pytest.raises(AttributeError, match="there is no gradient by cells"):
+    with pytest.raises(AttributeError, match="there is no gradient for route='cells'"):
         model.gradient(X)

@@ -182,9 +182,9 @@ def test_what_landmarks_cannot_do_is_said():
         SVC(C=np.inf, **SPAN).fit(X, SIDE)
     with pytest.raises(ValueError, match="needs a finite C"):
         SVR(C=np.inf, **SPAN).fit(X, Y)
-    with pytest.raises(ValueError, match="route='exact' has no landmarks"):
+    with pytest.raises(ValueError, match="route='exact' uses no landmarks"):
         SVC(route="exact", **SPAN).fit(X, SIDE)
-    with pytest.raises(TypeError, match="landmarks need rows of numbers"):
+    with pytest.raises(TypeError, match="landmarks need a kernel on rows of numbers"):
         SVC("precomputed", **SPAN).fit(X @ X.T, SIDE)
 
 

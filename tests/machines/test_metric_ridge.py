@@ -163,7 +163,7 @@ def test_what_can_not_be_learned_is_said():
     y = Z[:, 1]
     with pytest.raises(ValueError, match="kernel of a distance"):
         MetricRidge("linear").fit(X, y)
-    with pytest.raises(ValueError, match="must not be given"):
+    with pytest.raises(ValueError, match="must have no metric of its own"):
         MetricRidge(RBF(metric=np.ones(8))).fit(X, y)
     with pytest.raises(TypeError, match="dense tables"):
         MetricRidge().fit(sp.csr_array(X), y)

@@ -307,7 +307,7 @@ def test_a_precomputed_matrix_has_no_distances_of_new_points(given):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_kernel_that_overflows_is_an_error():
-    with pytest.raises(ValueError, match="not finite: it overflows on X"):
+    with pytest.raises(ValueError, match="not finite: the kernel overflows on X"):
         KNN(kernel=Linear().exp()).fit(1e3 * X, LABELS)
 
 

@@ -198,7 +198,7 @@ def test_residuals_that_rounding_has_spoilt_are_noticed():
     )  # fmt: skip
     assert found.certificate.ok
     same = NuSVC(kernel, nu=nu, tol=1e-6).fit(X, y)
-    assert found.stats["price"] * same.C_ == pytest.approx(1.0, rel=1e-4)
+    assert found.price * same.C_ == pytest.approx(1.0, rel=1e-4)
 
 
 def test_a_fit_out_of_time_says_so():

@@ -468,7 +468,7 @@ def test_wrong_options_are_named(options, message):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_kernel_that_overflows_is_an_error():
-    with pytest.raises(ValueError, match="not finite: it overflows on X"):
+    with pytest.raises(ValueError, match="not finite: the kernel overflows on X"):
         Perceptron(Linear().exp()).fit(1e3 * XOR, XOR_SIGN)
 
 

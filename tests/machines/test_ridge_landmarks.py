@@ -165,7 +165,7 @@ def test_what_cannot_be_had_is_said():
         _ = KernelRidge(landmarks=20).fit(X, y).loo_error_
     with pytest.raises(AttributeError, match="with landmarks and several lam"):
         _ = KernelRidge(landmarks=20).fit(X, y).cv_error_
-    with pytest.raises(ValueError, match="route='exact' has no landmarks; got landmarks=20"):
+    with pytest.raises(ValueError, match="route='exact' uses no landmarks; got landmarks=20"):
         KernelRidge(landmarks=20, route="exact").fit(X, y)
     with pytest.raises(ValueError, match="conjugate gradients over landmarks need lam > 0"):
         KernelRidge(landmarks=20, route="cg", lam=0.0).fit(X, y)

@@ -144,9 +144,9 @@ def test_what_is_wrong_is_said(folder):
         KernelRidge().fit(rows.open(X))
     with pytest.raises(ValueError, match="the target must hold numbers; got <U"):
         KernelRidge(landmarks=9).fit(rows.open(folder, "label", columns=["a"]))
-    with pytest.raises(TypeError, match="rows in blocks need a kernel of numbers"):
+    with pytest.raises(TypeError, match="rows in blocks need a kernel on rows of numbers"):
         KernelRidge(Spectrum(3), landmarks=9).fit(rows.open(X, y))
-    with pytest.raises(TypeError, match="rows in blocks need a kernel of numbers"):
+    with pytest.raises(TypeError, match="rows in blocks need a kernel on rows of numbers"):
         KernelRidge(Precomputed(), landmarks=9).fit(rows.open(X, y))
     with pytest.raises(TypeError, match="MetricRidge learns its metric from rows in memory"):
         MetricRidge().fit(rows.open(X, y))

@@ -107,8 +107,8 @@ def test_a_linear_program_satisfies_the_conditions():
         lambda x: c,
         inequalities=[affine(A, b), affine(box, np.ones(6))],
     )
-    assert kkt_residuals(problem, solution.value, solution.stats["multipliers"]).ok
-    assert duality_gap(problem, solution.value, solution.stats["multipliers"]).ok
+    assert kkt_residuals(problem, solution.value, solution.multipliers).ok
+    assert duality_gap(problem, solution.value, solution.multipliers).ok
 
 
 # ---------------------------------------------------------------- Lagrangian and dual

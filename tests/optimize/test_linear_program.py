@@ -31,14 +31,14 @@ def test_a_known_vertex():
     assert solution.status is Status.OPTIMAL
     np.testing.assert_allclose(solution.value, [2.0, 6.0])
     assert solution.certificate.primal == pytest.approx(-36.0)
-    np.testing.assert_allclose(solution.stats["multipliers"].inequality, [0.0, 1.5, 1.0])
+    np.testing.assert_allclose(solution.multipliers.inequality, [0.0, 1.5, 1.0])
 
 
 def test_equalities_and_free_variables():
     # the point of x + y = 2 with the least |x| + |y|, written with t ≥ ±x, is any with x, y ≥ 0
     solution = linear_program([1.0, 1.0], A_eq=[[1.0, 1.0]], b_eq=[2.0], bounds=None)
     assert solution.certificate.primal == pytest.approx(2.0)
-    assert solution.stats["multipliers"].equality == pytest.approx([-1.0])
+    assert solution.multipliers.equality == pytest.approx([-1.0])
 
 
 def test_the_corner_of_a_box():
@@ -61,7 +61,7 @@ def test_solutions_satisfy_the_conditions_of_optimality(seed):
     c, A, b = random_program(seed)
     b = np.abs(b)  # 0 is feasible
     solution = linear_program(c, A, b, bounds=(-1, 1))
-    x, lam = solution.value, solution.stats["multipliers"].inequality
+    x, lam = solution.value, solution.multipliers.inequality
     reduced = c + A.T @ lam
     assert solution.status is Status.OPTIMAL
     assert (A @ x <= b + 1e-9).all()
@@ -83,7 +83,7 @@ def test_a_contradiction_is_shown():
     # x + y ≤ 1 and x + y ≥ 3
     A, b = np.array([[1.0, 1.0], [-1.0, -1.0]]), np.array([1.0, -3.0])
     solution = linear_program([1.0, 0.0], A, b, bounds=None)
-    lam = solution.stats["multipliers"].inequality
+    lam = solution.multipliers.inequality
     assert solution.status is Status.INFEASIBLE
     assert solution.certificate.ok
     assert (lam >= 0).all()
@@ -107,7 +107,7 @@ def test_bounds_that_contradict_each_other():
 def test_a_ray_shows_that_costs_fall_without_end():
     A, c = np.array([[1.0, -1.0]]), np.array([-1.0, 0.0])
     solution = linear_program(c, A, [2.0])
-    x, ray = solution.value, solution.stats["ray"]
+    x, ray = solution.value, solution.ray
     assert solution.status is Status.UNBOUNDED
     assert solution.certificate.ok
     for t in (0.0, 1.0, 1e6):
@@ -167,7 +167,7 @@ def test_without_the_private_door_the_answer_is_the_same(m):
     inside = linear_program(c, A, np.abs(b), A_eq=A[:1], b_eq=[0.0], bounds=(-1, 1))
     outside = solved(c, A, np.abs(b), A[:1], [0.0], (-1, 1), core=None)
     np.testing.assert_allclose(inside.value, outside.value, atol=1e-9)
-    both = (solution.stats["multipliers"] for solution in (inside, outside))
+    both = (solution.multipliers for solution in (inside, outside))
     for mine, theirs in zip(*both, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-9)
     assert len(outside.stats["trace"]["values"]) == 2

@@ -53,7 +53,7 @@ def test_few_partitions_are_in_memory():
     some = rows.open(da.from_array(X, chunks=(10, 3)))
     [block.read() for block in some.blocks()]
     computed = some._parts[0]._computed
-    assert len(computed._kept) <= collections.KEPT
+    assert len(computed._kept) <= collections.PARTITIONS_KEPT
 
 
 def test_machines_take_arrays_directly():

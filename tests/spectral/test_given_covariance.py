@@ -44,7 +44,7 @@ def test_an_estimator_must_leave_a_covariance():
         def fit(self, X):
             return self
 
-    refuses(lambda: LDA(covariance=Other()).fit(X, Y), ValueError, "leaves covariance_")
+    refuses(lambda: LDA(covariance=Other()).fit(X, Y), ValueError, "whose fit sets covariance_")
 
 
 def largest_step(u, v):

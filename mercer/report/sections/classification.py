@@ -23,17 +23,15 @@ from mercer.report.charts.frame import (
 )  # fmt: skip
 from mercer.report.charts.scale import LinearScale
 from mercer.report.html import Markup, card, scroller, stack, switch, table, tag
-from mercer.report.sections.rare import precision_recall, threshold_card
+from mercer.report.sections.rare import FRAME, RATES, precision_recall, threshold_card
 from mercer.report.study import ThresholdStudy
 
-BOTH = 6  # up to so many classes a cell shows the count and the share
+SHARES_UP_TO = 6  # up to so many classes a cell shows the count and the share
 WIDE = 12  # more classes than this have smaller cells
 UPRIGHT = 5  # from so many classes on the headings stand upright
-SHORT = 3  # unless the names of all of them have at most so many letters
+MOST_SHORT_LETTERS = 3  # unless the names of all of them have at most so many letters
 PARTS = 2  # tables beside each other, for the figures of many classes
-WIDTHS = ((20, "wide"), (WIDE, "large"), (BOTH, "broad"))  # what more classes than this need
-RATES = LinearScale(-0.02, 1.02)  # a little air: perfect curves lie on the edge
-FRAME = Frame(RATES, RATES, height=360.0)
+WIDTHS = ((20, "wide"), (WIDE, "large"), (SHARES_UP_TO, "broad"))  # what more classes need
 CURVE_POINTS = 400  # of one curve; several share four times as many
 GRID = np.linspace(0.0, 1.0, 101)
 CELLS = (("counts", "Counts"), ("shares", "Row shares"))
@@ -56,7 +54,7 @@ def panels(
     elif size > WIDE:
         beside = tag("div", *charts, class_="stack pair") if any(charts) else None
         order = [matrix, beside, figures, learning]
-    elif size > BOTH:
+    elif size > SHARES_UP_TO:
         order = [matrix, figures, *charts, learning]
     elif all(charts) and learning:
         order = [matrix, *charts, figures, learning]
@@ -71,8 +69,8 @@ def confusion(evaluation: Any) -> Markup:
     counts = np.asarray(evaluation.confusion)
     names = [called(label, 18) for label in evaluation.labels]
     shares, size = Confusion(counts, names).shares, len(names)
-    kind = "both" if size <= BOTH else "one"
-    upright = size >= UPRIGHT and max(map(len, names)) > SHORT
+    kind = "both" if size <= SHARES_UP_TO else "one"
+    upright = size >= UPRIGHT and max(map(len, names)) > MOST_SHORT_LETTERS
     class_ = f"confusion {kind}{' upright' * upright}{' dense' * (size > WIDE)}"
     head = tag(
         "tr", tag("td", "truth ↓", tag("br"), "taken for →"), [_heading(n, "col") for n in names]
@@ -83,7 +81,7 @@ def confusion(evaluation: Any) -> Markup:
     right = percent(np.trace(counts) / counts.sum())
     words = f"{right} lie on the diagonal. A cell is tinted by its share of the row."
     wide = next((name for least, name in WIDTHS if size > least), "")
-    choice = switch("cells", "Cells show", CELLS) if size > BOTH else None
+    choice = switch("cells", "Cells show", CELLS) if size > SHARES_UP_TO else None
     return figure(
         "confusion", "Confusions", words, choice, scroller(inside, "Confusions"), class_=wide
     )

@@ -14,7 +14,7 @@ from mercer.report.charts.scale import Bands, LinearScale, parameter_scale
 from mercer.report.html import Markup, card, join, table, tag
 from mercer.report.wording import aligned
 
-FULL = 0.5  # a grid of which less was tried is drawn as points
+FULL_GRID_SHARE = 0.5  # a grid of which less was tried is drawn as points
 LISTED = 12
 STEPS = 9  # colours of the style sheet, --seq-0 to --seq-8
 NARROWEST = 34.0  # a cell that is narrower shows its number only on hover
@@ -66,7 +66,7 @@ def _picture(
 def _is_full(surface: Surface) -> bool:
     """Tell whether cells are drawn: of a grid of which half was tried, or which has no scale."""
     scaled = all(len(v) > 2 and all(map(is_number, v)) for v in surface.values)
-    return bool(np.isfinite(surface.scores).mean() >= FULL) or not scaled
+    return bool(np.isfinite(surface.scores).mean() >= FULL_GRID_SHARE) or not scaled
 
 
 def _cells(surface: Surface) -> tuple[Frame, Markup]:
