@@ -33,6 +33,7 @@ LEVELS = {
     "_state": -1,
     "_threads": -1,
     "_array": 0,
+    "_trial": 0,
     "_labels": 0,
     "_parameters": 0,
     "_words": 0,
