@@ -248,10 +248,14 @@ def test_a_model_of_infinite_numbers_is_not_proved(estimator):
     assert not model.certificate_.ok
 
 
-def test_a_huge_penalty_leaves_what_it_should():
-    """λ is 1 and XᵀX 1e-300: w = Xᵀy / λ, to the last digit but a few."""
+@pytest.mark.parametrize("size", [1e-150, 1e-162, 1e-200])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_huge_penalty_leaves_what_it_should(size, targets):
+    """λ is 1 and XᵀX 1e-300 or less: w = Xᵀy / λ, to the last digit but a few."""
     table = plain(np.random.default_rng(0))
-    X = 1e-150 * table.X
+    X, Y = size * table.X, np.stack([table.y, 1e-3 * table.y][:targets], axis=1)
+    model = Ridge([1.0] * targets, per_target=True, fit_intercept=False).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, Y.T @ X, rtol=1e-12)
     model = Ridge(fit_intercept=False).fit(X, table.y)
     np.testing.assert_allclose(model.coef_, X.T @ table.y, rtol=1e-12)
 
