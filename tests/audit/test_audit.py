@@ -40,6 +40,7 @@ from mercer import (
     OneClassSVM,
     RandomFourier,
     Ridge,
+    SparsePCA,
     SpectralClustering,
     SpectralEmbedding,
     Whitening,
@@ -87,6 +88,13 @@ def test_what_is_called_proved_is_true(estimator, kind, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_metric_takes_no_digits_of_columns_far_from_0(estimator, kind, seed):
     end, false = audit(estimator, ODD[kind](np.random.default_rng(seed)))
+    assert end == "proved"
+    assert not false
+
+
+@pytest.mark.parametrize("seed", range(911, 915))
+def test_loadings_of_rows_far_from_0_keep_their_digits(seed):
+    end, false = audit(SparsePCA(), ODD["offset 1e12"](np.random.default_rng(seed)))
     assert end == "proved"
     assert not false
 
