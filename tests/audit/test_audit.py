@@ -18,6 +18,7 @@ from mercer import (
     LDA,
     LLE,
     MDS,
+    SIR,
     SVC,
     SVR,
     Autoencoder,
@@ -30,6 +31,7 @@ from mercer import (
     LaplacianRidge,
     Lasso,
     LinearSVC,
+    LocalSIR,
     LogisticRegression,
     MetricRidge,
     MetricRidgeClassifier,
@@ -43,16 +45,27 @@ from mercer import (
     SparsePCA,
     SpectralClustering,
     SpectralEmbedding,
+    SupervisedPCA,
     Whitening,
 )
 from mercer._limits import Limits
-from tests.audit import descents, graphs, linear, margins, others, risks, spans, spectral
+from tests.audit import (
+    descents,
+    graphs,
+    linear,
+    margins,
+    others,
+    risks,
+    slices,
+    spans,
+    spectral,
+)
 from tests.audit.claim import AUDITORS, Case, false_claims
 from tests.audit.fits import audit
 from tests.audit.odd import ODD, plain
 from tests.audit.variants import AUDITED
 
-CHECKERS = [descents, graphs, linear, margins, others, risks, spans, spectral]
+CHECKERS = [descents, graphs, linear, margins, others, risks, slices, spans, spectral]
 UNSOUND = "ignore::sklearn.exceptions.ConvergenceWarning"
 
 
@@ -126,6 +139,10 @@ def test_loadings_of_rows_far_from_0_keep_their_digits(seed):
         (SpectralClustering(2, affinity="rbf", random_state=0), "embedding_"),
         (SpectralClustering(2, n_neighbors=5, random_state=0), "labels_"),
         (SpectralEmbedding(n_neighbors=5), "eigenvalues_"),
+        (SIR(), "components_"),
+        (LocalSIR(2, n_neighbors=3), "components_"),
+        (SupervisedPCA(), "eigenvalues_"),
+        (SupervisedPCA(2, kernel_y="rbf"), "components_"),
         (MLPClassifier(8, activation="tanh", lam=0.01, random_state=0), "coefs_"),
         (MLPRegressor(8, activation="tanh", lam=0.01, random_state=0), "intercepts_"),
         (Autoencoder((), activation="tanh", lam=0.01, random_state=0), "coefs_"),
