@@ -10,12 +10,15 @@ With ``NUMBA_DISABLE_JIT=1`` nothing is compiled, and loops run as Python: for d
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from threading import current_thread, main_thread
+from types import FrameType, ModuleType
 from typing import Any
 
 import numba
@@ -52,16 +55,16 @@ def instruction(twin: Callable[..., Any]) -> Any:
 # ---------------------------------------------------------------- where it is kept
 def _kept(function: Any, options: Any) -> Any:
     try:
-        return _stamped(njit(cache=True, **options)(function))
+        return _whole(_stamped(njit(cache=True, **options)(function)))
     except RuntimeError:  # Numba finds no folder that it can write to
         pass
     folder = _own_folder()
     if folder is None:
-        return njit(**options)(function)
+        return _whole(njit(**options)(function))
     before = _settings.CACHE_DIR
     _settings.CACHE_DIR = str(folder)  # read when the function is decorated, not later
     try:
-        return _stamped(njit(cache=True, **options)(function))
+        return _whole(_stamped(njit(cache=True, **options)(function)))
     finally:
         _settings.CACHE_DIR = before
 
@@ -105,3 +108,57 @@ def _own_folder() -> Path | None:
         return None
     private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
     return folder if private and found.st_uid == os.getuid() else None
+
+
+# ---------------------------------------------------------------- Ctrl-C while something compiles
+def _whole(loop: Any) -> Any:
+    """Let a Ctrl-C wait until the loop, or the part of it that is being compiled, is done.
+
+    LLVM calls back while it compiles. An exception there has nobody to go to: Ctrl-C would be lost,
+    or come out as an error of Numba's that says nothing of it.
+    """
+    compile = getattr(loop, "compile", None)  # there is none where nothing is compiled
+    if compile is not None:
+
+        def interrupted_after(signature: Any) -> Any:
+            with _held_back():
+                return compile(signature)
+
+        loop.compile = interrupted_after
+    return loop
+
+
+_waiting: list[tuple[int, FrameType | None]] = []  # signals that came while something compiled
+_handlers: list[Any] = []  # the last one is what they wait for
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Return a context at whose end, or at the next one inside of it, a Ctrl-C is handled."""
+    handler = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(handler):
+        yield
+    elif handler is _wait:  # a part of what compiles: what is done so far is kept
+        _handle(_handlers[-1])
+        yield
+    else:
+        _waiting.clear()
+        _handlers[:] = [handler]
+        try:
+            signal.signal(signal.SIGINT, _wait)
+            yield
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            _handle(handler)
+
+
+def _wait(number: int, frame: FrameType | None) -> None:
+    _waiting.append((number, frame))
+
+
+def _handle(handler: Any) -> None:
+    """Handle the last signal that has come, if one has."""
+    if _waiting:
+        number, frame = _waiting[-1]
+        _waiting.clear()
+        handler(number, frame)

@@ -35,42 +35,40 @@ class Crew:
     def side_by_side(self, calls: Sequence[Callable[[], None]], stop: Callable[[], None]) -> None:
         """Make all calls and wait for them.
 
-        The first exception of one, Ctrl-C included, is raised here; before, ``stop`` is called, and
-        the others are waited for.
+        The first exception of one, Ctrl-C included, is raised here; before, ``stop`` is called,
+        those that have begun are waited for, and the others never begin.
         """
-        ended, found = [False] * len(calls), SimpleQueue[BaseException | None]()
-        asked = 0
+        begun, ended, stopped = set[int](), set[int](), list[bool]()
+        found: SimpleQueue[BaseException | None] = SimpleQueue()
+
+        def made(number: int) -> None:
+            begun.add(number)  # before the look at `stopped`: who stops sees it, or it is seen here
+            error: BaseException | None = None
+            try:
+                if not stopped:
+                    calls[number]()
+            except BaseException as raised:
+                error = raised
+            ended.add(number)
+            found.put(error)
+            del error  # its traceback holds this frame
+
         try:
-            for number, call in enumerate(calls):
-                self._calls.put(partial(_made, call, number, ended, found))
-                asked += 1
+            for number in range(len(calls)):
+                self._calls.put(partial(made, number))
             for _ in calls:
                 error = found.get()
                 if error is not None:
                     try:
                         raise error
                     finally:
-                        del error  # its traceback holds this frame
+                        del error
         except BaseException:
+            stopped.append(True)
             stop()
             raise
         finally:
-            # told by flags: what a Ctrl-C made of an answer that was just taken is not known
-            while not all(ended[:asked]):
+            # by sets: what a Ctrl-C made of an answer that was just taken, or of a call that was
+            # just put, is not known
+            while begun - ended:
                 found.get()
-
-
-def _made(
-    call: Callable[[], None],
-    number: int,
-    ended: list[bool],
-    found: SimpleQueue[BaseException | None],
-) -> None:
-    """Make a call; tell that it has ended, and how."""
-    error: BaseException | None = None
-    try:
-        call()
-    except BaseException as raised:
-        error = raised
-    ended[number] = True
-    found.put(error)

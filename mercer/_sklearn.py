@@ -7,8 +7,11 @@ slow to load and most programs need few of them.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 HOMES = {
     "sklearn.callback._callback_support": ("callback_management_context",),
@@ -47,4 +50,16 @@ _HOME_OF = {name: home for home, names in HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+    found = getattr(import_module(_HOME_OF[name]), name)
+    return _of_numbers(found) if name == "Interval" else found
+
+
+@cache
+def _of_numbers(interval: Any) -> Any:
+    """Return intervals without True and False, which Python takes for numbers."""
+
+    class Interval(interval):
+        def is_satisfied_by(self, value: Any) -> bool:
+            return not isinstance(value, (bool, np.bool_)) and super().is_satisfied_by(value)
+
+    return Interval

@@ -10,10 +10,16 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from mercer import (
+    PCA,
+    SVC,
     KernelPCA,
     KernelRidge,
+    Lasso,
+    MetricRidge,
+    Ridge,
     check_kernel,
     feature_distance,
     gram,
@@ -250,3 +256,31 @@ TABLE = {
 @pytest.mark.parametrize(("call", "error", "match"), TABLE.values(), ids=TABLE.keys())
 def test_bad_input_is_named(call, error, match):
     refuses(call, error, match)
+
+
+# ---------------------------------------------------------------- True is no number
+@pytest.mark.parametrize("value", [True, False, np.True_])
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (SVC(), "C"),
+        (Ridge(), "lam"),
+        (KernelRidge(), "lam"),
+        (MetricRidge(), "lam"),
+        (PCA(), "n_components"),
+        (Lasso(), "tol"),
+        (SVC(), "time_limit"),
+    ],
+    ids=repr,
+)
+def test_true_and_false_are_no_numbers(model, name, value):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=name):
+        clone(model).set_params(**{name: value}).fit(X, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("model", [Ridge(), KernelRidge(), MetricRidge()], ids=repr)
+def test_a_list_of_numbers_holds_no_true(model):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=r"lam must be a list of finite numbers.*True"):
+        clone(model).set_params(lam=[True, 2.0]).fit(X, X[:, 0])

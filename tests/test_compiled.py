@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
+import random
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -127,3 +133,53 @@ def test_what_is_kept_is_out_of_date_when_a_part_of_another_file_changes(tmp_pat
     assert answer(1, 1) == 2
     assert answer(1, 5) == 6
     assert answer(3, 5) == 18
+
+
+# ---------------------------------------------------------------- Ctrl-C while something compiles
+SLOW = """
+import math
+from mercer._compiled import compiled, compiled_part
+
+@compiled_part()
+def inner(x):
+    return math.exp(-x * x) + math.sin(x)
+
+@compiled()
+def outer(A):
+    total = 0.0
+    for i in range(len(A)):
+        total += inner(A[i]) * i
+    return total
+"""
+
+
+def fresh(folder, number):
+    """Return the loop of a module that nobody has imported yet."""
+    path = folder / f"slow_{number}.py"
+    path.write_text(SLOW)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module.outer
+
+
+def test_ctrl_c_while_a_loop_compiles_is_a_ctrl_c(tmp_path):
+    """LLVM calls back into Python, where an exception is lost or becomes another one."""
+    A, rng = np.arange(5.0), random.Random(0)
+    begin = time.perf_counter()
+    wanted = fresh(tmp_path, "first")(A)
+    length = time.perf_counter() - begin
+    for number in range(12):
+        outer, wait = fresh(tmp_path, number), rng.uniform(0.0, length)
+        pressed = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
+
+        def called(outer=outer, pressed=pressed):
+            pressed.start()
+            outer(A)
+            pressed.join()
+
+        with pytest.raises(KeyboardInterrupt):
+            called()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert outer(A) == wanted

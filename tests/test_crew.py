@@ -30,12 +30,14 @@ def test_all_calls_are_made():
 
 
 def test_the_first_error_is_raised_when_the_others_have_ended():
-    made, stopped = [], []
+    made, stopped, begun = [], [], threading.Event()
 
     def fails():
+        begun.wait()
         raise ValueError("of a call")
 
     def slow():
+        begun.set()
         time.sleep(0.05)
         made.append(1)
 
@@ -65,5 +67,22 @@ def test_ctrl_c_at_any_instruction_leaves_the_crew_at_work():
     calls = [lambda: time.sleep(1e-4)] * 3
     while CtrlC(at, _crew.__file__).run(lambda: crew.side_by_side(calls, lambda: None)):
         soon(lambda: crew.side_by_side(calls, lambda: None))
+        at += 1
+    assert at > 50
+
+
+def test_ctrl_c_at_any_instruction_leaves_no_call_at_work():
+    """What runs on would write into arrays that a later call works with."""
+    crew, at, begun, ended = Crew(2, "crew"), 1, [], []
+
+    def call():
+        begun.append(1)
+        time.sleep(2e-3)
+        ended.append(1)
+
+    while interrupted(lambda: crew.side_by_side([call] * 3, lambda: None), at):
+        left_behind = len(begun) - len(ended)
+        soon(lambda: crew.side_by_side([lambda: time.sleep(1e-3)] * 4, lambda: None))
+        assert (left_behind, len(begun)) == (0, len(ended)), f"instruction {at}"
         at += 1
     assert at > 50

@@ -11,9 +11,11 @@ from sklearn.base import clone, is_regressor
 from mercer import (
     KNN,
     MDS,
+    SVC,
     Isomap,
     KernelLogistic,
     KernelMachine,
+    NuSVC,
     SparsePCA,
     SupervisedPCA,
     feature_distance,
@@ -202,3 +204,29 @@ def test_variances_that_overflow_are_said(model):
     name = "eigenvalues_" if isinstance(model, SupervisedPCA) else "explained_variance_"
     assert np.isfinite(getattr(large, name)).all()
     assert getattr(large, name).shape == getattr(plain, name).shape
+
+
+# ---------------------------------------------------------------- machines
+@pytest.mark.parametrize("exponent", [-20, -34, -80, -330, -480])
+@pytest.mark.parametrize("n", [60, 3000])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_machines_of_tiny_rows_are_those_of_plain_ones(n, classes, exponent):
+    """K is divided by 4ᵏ and C multiplied by it: the same problem, to the last digit."""
+    X, unit = table(n, 3), 2.0**exponent
+    noise = table(n, 1, seed=1)[:, 0]
+    y = np.digitize(X[:, 0] + 0.5 * noise, [-0.5, 0.5][: classes - 1])
+    plain = SVC("linear", C=1.0).fit(X, y)
+    tiny = SVC("linear", C=unit**-2).fit(unit * X, y)
+    assert tiny.certificate_.ok
+    assert np.mean(tiny.predict(unit * X) == plain.predict(X)) >= 1 - 1 / n
+    np.testing.assert_allclose(tiny.intercept_, plain.intercept_, atol=0.01)
+
+
+@pytest.mark.parametrize("size", [1e-162, 1e-170, 0.0])
+def test_kernel_values_without_digits_end(size):
+    """Bounds of 1e300 and steps of 1e12 would take for ever."""
+    X, y = size * table(24, 3), LABELS[:24]
+    model = NuSVC("linear", nu=0.2, tol=1e-5, max_iter=100_000).fit(X, y)
+    assert np.sum(model.n_iter_) < 100_000
+    assert not model.certificate_.ok
+    assert np.sum(SVC("linear", C=1e300, max_iter=100_000).fit(X, y).n_iter_) < 100_000

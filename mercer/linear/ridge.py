@@ -125,7 +125,9 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor):
             if isinstance(design, DenseDesign) and not self.positive:
                 self._held = design.apart_from(X, y)
         self.lam_ = float(self.lam_) if design.flat or np.ndim(self.lam_) == 0 else self.lam_
-        self._keep(design, solution.value * _beyond_huge(self.lam_, design))
+        # in the unit of the targets: coefficients alone would lose digits, then be large again
+        shrunk = design.y_unit * _beyond_huge(self.lam_, design)
+        self._keep(design._replace(y_unit=shrunk), solution.value)
         return solution
 
     def _fixed(self, n_targets: int) -> Any:

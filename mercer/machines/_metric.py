@@ -276,7 +276,9 @@ class MetricEstimator(RidgeEstimator):
         return found
 
     def _lams(self) -> np.ndarray | None:
-        return None if isinstance(self.lam, str) else check_lams(np.atleast_1d(self.lam), "lam")
+        if isinstance(self.lam, str):
+            return None
+        return check_lams([self.lam] if isinstance(self.lam, Real) else self.lam, "lam")
 
     def _several(self) -> bool:
         return False  # λ is chosen before the last fit

@@ -203,7 +203,7 @@ class LaplacianSVC(WithGraph, SVC):
 
     def path(self, X: Any, y: Any, Cs: Any) -> list[SVC]:  # type: ignore[override]
         """Return machines fitted for each C, all from one deformed kernel."""
-        return super().path(X, y, Cs)
+        return self._path(X, y, Cs)
 
     def _with_bound(self, C: float) -> SVC:
         return clone(self).set_params(C=C)

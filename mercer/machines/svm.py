@@ -239,7 +239,18 @@ class SVC(MarginInSpan, InCells, VotingMachine):
         return len(self.classes_) - 1 if self._by_pairs else 1
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SVC]:
-        """Return machines fitted for each C, each started from the one before, one Gram for all."""
+        """Return machines fitted for each C, each started from the one before, one Gram for all.
+
+        They are exact: with landmarks or cells there is no such path.
+        """
+        if self.landmarks is not None or self.route not in ("auto", "exact"):
+            raise ValueError(
+                f"a path is one of exact machines; got landmarks={self.landmarks!r} and "
+                f"route={self.route!r}: fit a machine for each C, or leave them out"
+            )
+        return self._path(X, y, Cs, sample_weight)
+
+    def _path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SVC]:
         machines, starts, limits = [], None, self._limits()
         training, before = None, 1.0
         for C in Cs:

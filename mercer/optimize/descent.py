@@ -181,10 +181,11 @@ def _direction(H: np.ndarray, at: Point) -> np.ndarray:
 def _escape(objective: Objective, at: Point) -> Point | None:
     """Return a lower point along a direction of negative curvature, or None at a minimum."""
     H = objective.hessian(at.x)
-    (least,), vector = eigh(H, subset_by_index=[0, 0])
+    values, vectors = eigh(H)
+    least, v = float(values[0]), vectors[:, 0]
     if least >= -FLAT_EIGENVALUES * np.abs(H).max():
         return None
-    v = vector[:, 0] if at.g @ vector[:, 0] <= 0 else -vector[:, 0]
+    v = v if at.g @ v <= 0 else -v
     t = 1.0 + float(np.abs(at.x).max())
     while t > FLAT_EIGENVALUES:
         x = at.x + t * v

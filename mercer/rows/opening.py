@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._trial import first_fatal
 from mercer.rows.base import Rows
 from mercer.rows.collections import is_dask, partitions
 from mercer.rows.parts import ArrayPart, FramePart
@@ -76,6 +77,7 @@ def open(
     """
     if isinstance(source, Rows):
         return source if target is None else source.with_target(target)
+    _require_harmless(source)
     parts = list(_parts(source, Spill(temporary)))
     if not parts or not sum(part.n for part in parts):
         raise RowsError(f"there are no rows in {_shown(source)}")
@@ -131,6 +133,28 @@ def _require_alike(
 
 
 # ---------------------------------------------------------------- sources
+def _require_harmless(source: Any) -> None:
+    """Raise if one of the files would end the process that reads it."""
+    paths = list(_paths(source))
+    for reader, kind in BINARY.items():
+        ours = [path for path in paths if READERS[path.suffix.lower()] is reader]
+        if (fatal := first_fatal(ours, kind)) is not None:
+            raise RowsError(
+                f"{str(fatal)!r} cannot be read: it is damaged, or too large for the memory that "
+                f"is free (a process that read it died)"
+            )
+
+
+def _paths(source: Any) -> Iterator[Path]:
+    """Yield the files of a source."""
+    if isinstance(source, (str, os.PathLike)):
+        yield from files(os.fspath(source))
+    elif isinstance(source, (list, tuple)):
+        for piece in source:
+            if isinstance(piece, (str, os.PathLike)):
+                yield from files(os.fspath(piece))
+
+
 def _parts(source: Any, spill: Spill) -> Iterator[StoredPart]:
     """Yield the parts of a source, in order."""
     if isinstance(source, (str, os.PathLike)):
@@ -205,7 +229,8 @@ def _parquet(path: Path, spill: Spill) -> StoredPart:
 def _arrow(path: Path, spill: Spill) -> StoredPart:
     import polars as pl
 
-    return FramePart(pl.scan_ipc(path), repr(str(path)), path)
+    # a path is a pattern to polars: what means something in patterns is escaped
+    return FramePart(pl.scan_ipc(glob.escape(str(path))), repr(str(path)), path)
 
 
 def _text(path: Path, spill: Spill) -> StoredPart:
@@ -226,6 +251,9 @@ READERS: dict[str, Callable[[Path, Spill], StoredPart]] = {
     ".tsv": _text,
     ".npy": _mapped,
 }
+
+BINARY = {_parquet: "parquet", _arrow: "arrow"}
+"""Readers that believe what a file says of its size, and what they read."""
 
 
 def _shown(source: Any) -> str:

@@ -7,6 +7,7 @@ cross-validation have their decision values z − e for nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from mercer.solvers._turn_loops import ALL_UNCLEAR, NEGLIGIBLE, take_turns
 from mercer.solvers.smo import SmoState, hulls_meet
 
 OPERATIONS_BETWEEN_CHECKS = 3e8  # compiled loops come back so often for Ctrl-C and the clock
+# steps reckon with curvatures of 1e-12 at least, which is in the way of large coefficients where
+SMALL_VALUE, LARGE_BOUND = 1e-6, 1e6  # the largest kernel value and the largest bound are such
 
 
 class DenseMatrix(NamedTuple):
@@ -90,6 +93,12 @@ def solve_dense(
     The conditions of up to ``few_free`` free points are then solved to rounding. Compiled loops
     come back after so many ``operations`` to look at the limits.
     """
+    if (power := _power_of_small(matrix, problem)) != 0:
+        found = solve_dense(
+            DenseMatrix.of(np.ldexp(matrix.K, -power)), _times(problem, power), tol, limits,
+            replace(start, beta=np.ldexp(start.beta, power)), few_free, operations,
+        )  # fmt: skip
+        return replace(found, beta=np.clip(np.ldexp(found.beta, -power), problem.lo, problem.hi))
     beta, e = start.beta.copy(), np.array(start.e, dtype=np.float64)
     z, lo, hi, eps, total = problem
     hard = bool(np.isinf(hi).any())
@@ -121,3 +130,20 @@ def solve_dense(
         limits.interrupted = True
         status = Status.INTERRUPTED
     return SmoState(beta, e, violation, steps, status)
+
+
+def _power_of_small(matrix: DenseMatrix, problem: MarginProblem) -> int:
+    """Return the power of two by which small kernel values are divided where bounds are large.
+
+    0 if they are not, or the bounds are none. Values that are 0 are in the unit of the bounds.
+    """
+    largest, bound = float(matrix.diagonal.max(initial=0.0)), float(problem.hi.max(initial=0.0))
+    if largest >= SMALL_VALUE or not LARGE_BOUND < bound < np.inf:
+        return 0
+    return int(np.frexp(largest)[1]) if largest > 0.0 else -int(np.frexp(bound)[1])
+
+
+def _times(problem: MarginProblem, power: int) -> MarginProblem:
+    """Return the same problem for K / 2ᵖ, whose coefficients are 2ᵖβ."""
+    lo, hi = np.ldexp(problem.lo, power), np.ldexp(problem.hi, power)
+    return problem._replace(lo=lo, hi=hi, total=float(np.ldexp(problem.total, power)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import eigvalsh, solve_triangular
 
 from mercer._floats import EPS
 from mercer.solvers._factors import form_for_many
@@ -106,9 +106,8 @@ class FoldMoments:
         """
         if lams is not None:
             return self._errors(lams)
-        A = self.centred(self.total).A
-        last = [self.rank - 1, self.rank - 1]
-        top = float(eigh(A, eigvals_only=True, subset_by_index=last)[0])
+        # all of them: LAPACK's way for the last one alone gives up on some clusters
+        top = float(eigvalsh(self.centred(self.total).A)[-1])
         return search_lam(self._errors, top, lowest=self.rank * EPS)
 
     def _errors(self, lams: np.ndarray) -> FoldErrors:

@@ -129,7 +129,9 @@ def check_lams(lams: Any, name: str) -> np.ndarray:
         values = np.asarray(lams)
     except ValueError:  # lists of different lengths
         values = np.empty(0)
-    # of a list with one text in it NumPy makes text
+    # of a list with one text in it NumPy makes text, of one with True in it 1
+    if any(isinstance(lam, (bool, np.bool_)) for lam in np.ravel(np.asarray(lams, dtype=object))):
+        values = np.empty(0)
     values = values.astype(np.float64) if values.dtype.kind in "iuf" else np.empty(0)
     if values.ndim != 1 or not len(values) or not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(f"{name} must be a list of finite numbers > 0; got {lams!r}")

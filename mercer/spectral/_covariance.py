@@ -123,9 +123,11 @@ def narrow(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
 def centred_in_unit(X: Any) -> tuple[np.ndarray, np.ndarray, float]:
     """Return centred rows and their mean, both in the unit of the largest entry, and the unit.
 
-    Their squares neither overflow nor vanish.
+    Their squares neither overflow nor vanish. The unit is a power of two: to divide by it rounds
+    nothing, where rows that are far off would lose digits of what they have not in common.
     """
-    scale = largest_size(X) or 1.0
+    largest = largest_size(X)
+    scale = 2.0 ** min(int(np.frexp(largest)[1]), 1023) if largest else 1.0
     rows = np.asarray(X, dtype=np.float64) / scale
     mean = rows.mean(axis=0)
     rows -= mean

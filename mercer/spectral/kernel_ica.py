@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.utils import check_random_state
 
+from mercer._floats import EPS
 from mercer._sklearn import Interval
 from mercer.result import Solution
 from mercer.spectral._base import COUNT, POSITIVE
@@ -74,7 +75,8 @@ class KernelICA(Unmixing):
     n_iter_ : int
         Steps of the best start.
     certificate_ : Certificate
-        The derivatives of J, the correlation of the sources; no global guarantee.
+        The derivatives of J with a bound on what low rank hides of them, the correlation of the
+        sources; no global guarantee.
 
     Examples
     --------
@@ -157,17 +159,18 @@ class KernelICA(Unmixing):
     def _proved(self, end: Descent, S: np.ndarray) -> Solution:
         k, n = S.shape
         objective = KernelContrast(S, self.gamma, self.lam, around=np.eye(k))
-        point = objective.at(np.eye(k))
+        point, error = objective.at(np.eye(k)), objective.slope_error()
         self.contrast_ = point.value
         rank = len(objective.pivots.places)
         return self._stationary(
             end,
             f"a stationary point of the dependence of {k} sources, kernels of rank {rank} for "
             f"each, no global guarantee",
-            point.residual,
+            point.residual + error,
             (S @ S.T) / n,
             contrast=point.value,
             rank=rank,
+            slope_error=error,
             left_out=objective.pivots.left_out,
         )
 
@@ -243,6 +246,34 @@ class KernelContrast:
         slopes *= E
         N = (-2.0 * self.gamma) * (slopes.sum(axis=0).reshape(k, n) @ Y.T)
         return RotationPoint(J, N - N.T, None)
+
+    def slope_error(self) -> float:
+        """Return a bound on what the features' lower rank takes from a derivative of J at W = I.
+
+        With M = ∂J/∂K of a source, ∂J/∂yᵢ = 2 Σⱼ Mᵢⱼ k'(yᵢ, yⱼ), and ‖M‖ ≤ 1 / (2nλ). The part of
+        k(y, ·) outside of the features has squared length ρ = 1 − |φ(y)|², that of its derivative
+        2γ − |φ'(y)|²: k' is off by at most their product, M by (1 + number of sources) Σρ / (nλ)
+        of its norm. Equal values but for rounding have a kernel of low rank, and no derivative in
+        its span.
+        """
+        k, n = self.Z.shape
+        if k < 2:
+            return 0.0
+        gaps = self.Z.reshape(1, -1) - self.pivots.places[:, None]
+        E = np.exp(-self.gamma * gaps**2)
+        F = solve_triangular(self.pivots.factor, E, lower=True)
+        # a difference of numbers near 1, which rounding may have made 0; beside a pivot less
+        rest = np.maximum(1.0 - (F**2).sum(axis=0), 8.0 * EPS)
+        rest = np.minimum(rest, 2.0 * self.gamma * (gaps**2).min(axis=0)).reshape(k, n)
+        F = solve_triangular(self.pivots.factor, -2.0 * self.gamma * gaps * E, lower=True)
+        bend = np.maximum(2.0 * self.gamma - (F**2).sum(axis=0), 0.0).reshape(k, n)
+        total, largest = rest.sum(axis=1, keepdims=True), np.sqrt(2.0 * self.gamma / np.e)
+        of_M = (1 + k) * total.max() / (n * self.lam) * np.sqrt(n) * largest  # k' ≤ √(2γ/e)
+        by_value = (np.sqrt(total * bend) + of_M) / (n * self.lam)  # (k, n): of ∂J/∂y
+        by_plane = by_value @ np.abs(self.Z).T
+        by_plane += by_plane.T
+        np.fill_diagonal(by_plane, 0.0)
+        return float(by_plane.max())
 
     def settle(self, point: RotationPoint) -> RotationPoint:
         """Stay as it is."""

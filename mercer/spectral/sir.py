@@ -23,11 +23,15 @@ from mercer.spectral._base import COUNT, SHARE, LinearProjection, NeedsTargets, 
 from mercer.spectral._covariance import centred_in_unit, intensity
 from mercer.spectral._graph import neighbour_matrix
 
+LEAST_SPREAD = 1e-300  # deviation of a column that has a part: of less the inverse is no number
 ROUNDING = 1e-10  # eigenvalues below are: they are shares of a variance
 
 
 class _Sliced(NamedTuple):
-    """Standardised rows (constant columns are 0), their slices, and the units of the columns."""
+    """Standardised rows, their slices, and the units of the columns.
+
+    Columns that are constant, or below 1e-300, are 0.
+    """
 
     rows: np.ndarray  # (n, d)
     codes: np.ndarray  # (n,)
@@ -65,8 +69,9 @@ class _InverseRegression(NeedsTargets, LinearProjection):
 
     def _sliced(self, X: np.ndarray, codes: np.ndarray) -> _Sliced:
         rows, mean, scale = centred_in_unit(X)
-        spread = np.sqrt(np.mean(rows**2, axis=0))
-        constant = spread <= 4.0 * EPS * np.abs(mean)
+        size = np.abs(rows).max(axis=0)  # squares of columns that are much smaller would vanish
+        spread = size * np.sqrt(np.mean((rows / np.where(size > 0.0, size, 1.0)) ** 2, axis=0))
+        constant = (spread <= 4.0 * EPS * np.abs(mean)) | (spread * scale < LEAST_SPREAD)
         rows[:, constant], spread[constant] = 0.0, 1.0
         self.mean_ = mean * scale
         return _Sliced(rows / spread, codes, spread * scale)

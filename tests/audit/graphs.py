@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
 from tests.audit.claim import SLACK, Case, Claim, audits, rounding
 from tests.audit.exact import exact, kernel_matrix, largest
@@ -51,11 +52,15 @@ def audit_laplacian_svc(case: Case) -> Iterator[Claim]:
     """½‖f‖² + ½λfᵀLᵖf + Σ loss is near a bound from below.
 
     Any forces β within their bounds and any values g give the bound
-    Σ zβ − ½λgᵀLᵖg − ½aᵀKa with a = β − λLᵖg; here g = f, and β is what f itself says.
+    Σ zβ − ½λgᵀLᵖg − ½aᵀKa with a = β − λLᵖg. Here β is what f itself says, and g is f; or both are
+    near to that, and a is α: where kernel values are huge, what is small in β is large in a.
     """
     model, y = case.model, np.asarray(case.y)
     yield from _claims_of_graph(model)
     K, M = kernel_matrix(model.kernel_, case.X, case.X), exact(model.lam_graph) * _laplacian(model)
+    values, V = np.linalg.eigh(M.astype(np.float64))
+    kept = np.abs(values) > 1e-12 * np.abs(values).max()
+    inverse, free = (V[:, kept] / values[kept]) @ V[:, kept].T, V[:, ~kept]
     known = _known(model, y)
     C = np.zeros(len(y), dtype=np.longdouble)
     C[known] = exact(model.C) * class_factors(model, y[known], np.ones(known.sum()))
@@ -69,13 +74,43 @@ def audit_laplacian_svc(case: Case) -> Iterator[Claim]:
         f = K @ alpha
         low, high = np.where(z > 0, 0.0, -bound), np.where(z > 0, bound, 0.0)
         beta = _feasible(alpha + M @ f, low, high, model.fit_intercept)
-        a = beta - M @ f
-        graph = f @ M @ f
-        primal = (alpha @ f + graph) / 2 + bound @ np.maximum(0.0, 1.0 - z * (f + b))
-        dual = z @ beta - graph / 2 - (a @ K @ a) / 2
+        primal = (alpha @ f + f @ M @ f) / 2 + bound @ np.maximum(0.0, 1.0 - z * (f + b))
+        forces = _forces_of(alpha, alpha + M @ f, low, high, model.fit_intercept, free)
+        near = f + exact(inverse @ (forces - alpha - M @ f).astype(np.float64))
+        dual = max(_least(z @ v, v, g, M, K) for v, g in ((beta, f), (forces, near)))
         size = np.abs(alpha) @ np.abs(K) @ np.abs(alpha)
         allowed = SLACK * case.tolerance * max(abs(primal), abs(dual)) + rounding(size)
         yield Claim(f"gap, {plus} against {minus}", primal - dual, allowed)
+
+
+def _forces_of(
+    alpha: np.ndarray, raw: np.ndarray, low: Any, high: Any, balanced: bool, free: np.ndarray
+) -> np.ndarray:
+    """Return forces within their bounds, near to some, that differ from α by what a graph can do.
+
+    ``free`` are the functions that cost nothing: no values g make a difference along them.
+    """
+    n = len(alpha)
+    fixed, sums = free.T, free.T @ alpha.astype(np.float64)
+    if balanced:
+        fixed, sums = np.vstack([fixed, np.ones(n)]), np.append(sums, 0.0)
+    eye, zero = np.eye(n), np.zeros((len(fixed), n))
+    found = linprog(
+        np.append(np.zeros(n), np.ones(n)),
+        A_ub=np.block([[eye, -eye], [-eye, -eye]]),
+        b_ub=np.concatenate([raw, -raw]).astype(np.float64),
+        A_eq=np.hstack([fixed, zero]),
+        b_eq=sums,
+        bounds=[*zip(low, high, strict=True), *[(0, None)] * n],
+    )
+    forces = np.clip(exact(found.x[:n]) if found.status == 0 else raw, low, high)
+    return _feasible(forces, low, high, balanced)
+
+
+def _least(linear: Any, beta: np.ndarray, g: np.ndarray, M: np.ndarray, K: np.ndarray) -> Any:
+    """Return a bound from below, of any forces and any values."""
+    a = beta - M @ g
+    return linear - (g @ M @ g) / 2 - (a @ K @ a) / 2
 
 
 @audits("LaplacianRidge", "LaplacianRidgeClassifier")

@@ -43,7 +43,9 @@ def rows_of(case: Case) -> Rows:
 @audits("LinearRegression")
 def audit_linear(case: Case) -> Iterator[Claim]:
     rows, norm_name = rows_of(case), case.model.norm
-    if norm_name == "l2":
+    if case.model.positive:
+        yield from _positive_slopes(case, rows, exact(0))
+    elif norm_name == "l2":
         yield from _right_angles(case, rows)
     elif norm_name == "l1":
         yield from _least_by_program(case, rows, 0.0)
@@ -134,7 +136,7 @@ def audit_ridge(case: Case) -> Iterator[Claim]:
     """Xᵀ W (y − Xc − b) = λ c, relative to Xᵀ W y."""
     rows, coef = rows_of(case), exact(case.model.coef_)
     if case.model.positive:
-        yield from _positive_slopes(case, rows)
+        yield from _positive_slopes(case, rows, exact(case.model.lam_))
         return
     A, wide = rows.centered, np.sqrt(rows.w)[:, None] * rows.X
     y = rows.y - ((rows.w @ rows.y) / rows.w.sum() if case.model.fit_intercept else 0)
@@ -154,7 +156,12 @@ def audit_lasso(case: Case) -> Iterator[Claim]:
     primal = (rows.w @ rows.r**2) / (2 * total) + lam * np.abs(coef).sum()
     # a correlation is known up to the rounding of the residuals
     blur = np.abs(rows.centered).T @ (rows.w * rows.noise)
-    steepest = np.maximum(np.abs(rows.centered.T @ (rows.w * rows.r)) - blur, 0).max() / total
+    slopes = rows.centered.T @ (rows.w * rows.r)
+    # of coefficients ≥ 0 a slope may be as far below 0 as it likes
+    slopes = slopes if case.model.positive else np.abs(slopes)
+    steepest = np.maximum(slopes - blur, 0).max() / total
+    if case.model.positive:
+        yield Claim("a coefficient below 0", -min(coef.min(), 0), 0.0)
     theta = rows.r * (min(1, lam / steepest) if steepest > 0 else 1)
     dual = (rows.w @ (y * theta)) / total - (rows.w @ theta**2) / (2 * total)
     start = (rows.w @ y**2) / (2 * total)
@@ -201,9 +208,9 @@ def audit_logistic(case: Case) -> Iterator[Claim]:
 
 
 # ---------------------------------------------------------------- signs and kinks
-def _positive_slopes(case: Case, rows: Rows) -> Iterator[Claim]:
+def _positive_slopes(case: Case, rows: Rows, lam: Any) -> Iterator[Claim]:
     """Aᵀ W r − λc is 0 where c > 0, and not above 0 where c = 0, beside columns and residual."""
-    coef, lam = exact(case.model.coef_), exact(case.model.lam_)
+    coef = exact(case.model.coef_)
     yield Claim("a coefficient below 0", -min(coef.min(), 0), 0.0)
     residual = np.sqrt(rows.w @ rows.r**2 + lam * coef @ coef)
     blur = np.sqrt(rows.w @ rows.noise**2)

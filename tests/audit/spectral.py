@@ -106,13 +106,6 @@ def _lengths(X: np.ndarray, metric: str) -> np.ndarray:
     return gaps.sum(axis=2) if metric == "l1" else gaps.max(axis=2)
 
 
-@audits("LocalSIR", "SupervisedPCA", "SIR")
-def audit_eigenvalues(case: Case) -> Iterator[Claim]:
-    """Eigenvalues are numbers."""
-    values = exact(case.model.eigenvalues_)
-    yield Claim("a value that is no number", float(not np.isfinite(values).all()), 0.0)
-
-
 @audits("LLE")
 def audit_mixtures(case: Case) -> Iterator[Claim]:
     """(I − W)ᵀ(I − W) z = λ z; where the neighbours are not told apart there are many such W."""

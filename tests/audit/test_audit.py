@@ -18,6 +18,7 @@ from mercer import (
     LDA,
     LLE,
     MDS,
+    SIR,
     SVC,
     SVR,
     Autoencoder,
@@ -30,6 +31,7 @@ from mercer import (
     LaplacianRidge,
     Lasso,
     LinearSVC,
+    LocalSIR,
     LogisticRegression,
     MetricRidge,
     MetricRidgeClassifier,
@@ -40,18 +42,30 @@ from mercer import (
     OneClassSVM,
     RandomFourier,
     Ridge,
+    SparsePCA,
     SpectralClustering,
     SpectralEmbedding,
+    SupervisedPCA,
     Whitening,
 )
 from mercer._limits import Limits
-from tests.audit import descents, graphs, linear, margins, others, risks, spans, spectral
+from tests.audit import (
+    descents,
+    graphs,
+    linear,
+    margins,
+    others,
+    risks,
+    slices,
+    spans,
+    spectral,
+)
 from tests.audit.claim import AUDITORS, Case, false_claims
 from tests.audit.fits import audit
 from tests.audit.odd import ODD, plain
 from tests.audit.variants import AUDITED
 
-CHECKERS = [descents, graphs, linear, margins, others, risks, spans, spectral]
+CHECKERS = [descents, graphs, linear, margins, others, risks, slices, spans, spectral]
 UNSOUND = "ignore::sklearn.exceptions.ConvergenceWarning"
 
 
@@ -91,6 +105,13 @@ def test_a_metric_takes_no_digits_of_columns_far_from_0(estimator, kind, seed):
     assert not false
 
 
+@pytest.mark.parametrize("seed", range(911, 915))
+def test_loadings_of_rows_far_from_0_keep_their_digits(seed):
+    end, false = audit(SparsePCA(), ODD["offset 1e12"](np.random.default_rng(seed)))
+    assert end == "proved"
+    assert not false
+
+
 # ---------------------------------------------------------------- the auditor itself
 @pytest.mark.parametrize(
     ("estimator", "name"),
@@ -118,6 +139,10 @@ def test_a_metric_takes_no_digits_of_columns_far_from_0(estimator, kind, seed):
         (SpectralClustering(2, affinity="rbf", random_state=0), "embedding_"),
         (SpectralClustering(2, n_neighbors=5, random_state=0), "labels_"),
         (SpectralEmbedding(n_neighbors=5), "eigenvalues_"),
+        (SIR(), "components_"),
+        (LocalSIR(2, n_neighbors=3), "components_"),
+        (SupervisedPCA(), "eigenvalues_"),
+        (SupervisedPCA(2, kernel_y="rbf"), "components_"),
         (MLPClassifier(8, activation="tanh", lam=0.01, random_state=0), "coefs_"),
         (MLPRegressor(8, activation="tanh", lam=0.01, random_state=0), "intercepts_"),
         (Autoencoder((), activation="tanh", lam=0.01, random_state=0), "coefs_"),
@@ -248,10 +273,14 @@ def test_a_model_of_infinite_numbers_is_not_proved(estimator):
     assert not model.certificate_.ok
 
 
-def test_a_huge_penalty_leaves_what_it_should():
-    """λ is 1 and XᵀX 1e-300: w = Xᵀy / λ, to the last digit but a few."""
+@pytest.mark.parametrize("size", [1e-150, 1e-162, 1e-200])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_huge_penalty_leaves_what_it_should(size, targets):
+    """λ is 1 and XᵀX 1e-300 or less: w = Xᵀy / λ, to the last digit but a few."""
     table = plain(np.random.default_rng(0))
-    X = 1e-150 * table.X
+    X, Y = size * table.X, np.stack([table.y, 1e-3 * table.y][:targets], axis=1)
+    model = Ridge([1.0] * targets, per_target=True, fit_intercept=False).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, Y.T @ X, rtol=1e-12)
     model = Ridge(fit_intercept=False).fit(X, table.y)
     np.testing.assert_allclose(model.coef_, X.T @ table.y, rtol=1e-12)
 

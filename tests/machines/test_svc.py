@@ -355,3 +355,9 @@ def test_ties_of_pairs_have_no_values():
     model = SVC(break_ties=True, decision_function_shape="ovo").fit(X, y)
     with pytest.raises(ValueError, match="break_ties must be False"):
         model.predict(X)
+
+
+@pytest.mark.parametrize("given", [{"landmarks": 10}, {"route": "cells"}, {"route": "landmarks"}])
+def test_a_path_of_machines_that_are_not_exact_is_refused(given):
+    with pytest.raises(ValueError, match=r"a path is one of exact machines.*landmarks.*route"):
+        SVC(**given).path(X, SIGN, [0.1, 1.0])

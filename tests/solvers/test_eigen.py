@@ -7,7 +7,7 @@ import pytest
 
 from mercer import Status, check_solver, gram
 from mercer.kernels import RBF, Constant, Linear, Precomputed, Sigmoid
-from mercer.solvers import leading_eigenpairs
+from mercer.solvers import eigen, leading_eigenpairs, smallest_eigenpairs, symmetric_eigenpairs
 from tests.cases import STORAGES, table
 
 X = table(30, 3)
@@ -95,3 +95,36 @@ def test_arpack_on_a_large_blocked_matrix_equals_lapack():
     wanted = np.linalg.eigvalsh(C)[::-1][:5]
     assert blocked.status is Status.OPTIMAL
     np.testing.assert_allclose(blocked.eigenvalues, wanted, rtol=1e-10)
+
+
+# ---------------------------------------------------------------- some of all eigenpairs
+@pytest.mark.parametrize("n", [3, 22, 23, 24, 40])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_clusters_that_lapack_gives_up_on_are_found(n, k):
+    """All affinities between equal points: of 23, LAPACK's way for some eigenpairs returns none."""
+    A = (np.ones((n, n)) - np.eye(n)) / (n - 1)
+    solution = symmetric_eigenpairs(A, k)
+    assert solution.certificate.ok
+    wanted = [1.0] + [-1.0 / (n - 1)] * (k - 1)
+    np.testing.assert_allclose(solution.eigenvalues, wanted, atol=1e-12)
+    solution = smallest_eigenpairs(np.eye(n) - A, k)
+    assert solution.certificate.ok
+    np.testing.assert_allclose(solution.eigenvalues, 1.0 - np.array(wanted), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_part_is_found_by_the_other_way(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(12, 12))
+    A, real = A + A.T, eigen.eigh
+
+    def gives_up(A, subset_by_index=None, **options):
+        if subset_by_index is None:
+            return real(A, **options)
+        real(A, subset_by_index=subset_by_index, **options)  # writes over A all the same
+        return np.empty(0), np.empty((len(A), 0))
+
+    monkeypatch.setattr(eigen, "eigh", gives_up)
+    values, V = eigen.by_lapack(A.copy(), 4)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[:7:-1], atol=1e-12)
+    np.testing.assert_allclose(A @ V, V * values, atol=1e-12)

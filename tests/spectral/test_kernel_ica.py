@@ -137,6 +137,41 @@ def test_independent_signals_depend_less_the_more_there_are():
 
 
 # ---------------------------------------------------------------- the proof, degenerate tables
+def exact_slopes(Y, gamma, lam):
+    """Return the derivatives of J by the angles, from whole kernel matrices."""
+    n = Y.shape[1]
+    H = np.eye(n) - 1.0 / n
+    gaps = Y[:, :, None] - Y[:, None, :]
+    K = np.exp(-gamma * gaps**2)
+    A = H @ K @ H / (n * lam)
+    alone, joint = np.eye(n) + A, np.eye(n) + A.sum(axis=0)
+    M = H @ (np.linalg.inv(alone) - np.linalg.inv(joint)) @ H / (2 * n * lam)
+    N = 2.0 * (M * K * (-2.0 * gamma * gaps)).sum(axis=2) @ Y.T
+    return N - N.T
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("jitter", [0.0, 1e-9, 3e-8, 1e-6, 1e-3, 1.0])
+def test_the_slopes_are_off_by_no_more_than_the_bound(seed, jitter):
+    """Values that are equal but for a little have a kernel of low rank, and no derivative in it."""
+    rng = np.random.default_rng(seed)
+    Z = np.sign(rng.normal(size=(3, 12))) + jitter * rng.normal(size=(3, 12))
+    objective = KernelContrast(Z, 0.5, 0.01, around=np.eye(3))
+    off = np.abs(objective.at(np.eye(3)).slope - exact_slopes(Z, 0.5, 0.01)).max()
+    rounding = 1e-8  # of features that nearly equal pivots have divided by 1e-6
+    assert off <= objective.slope_error() + rounding
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("seed", "proved"), [(0, True), (1, True), (2, False)])
+def test_what_low_rank_hides_is_part_of_the_proof(seed, proved):
+    rng = np.random.default_rng(seed)
+    X = np.sign(rng.normal(size=(12, 2))) + 1e-7 * rng.normal(size=(12, 2))
+    proof = KernelICA(n_restarts=0, random_state=0).fit(X).certificate_
+    assert proof.value >= proof.slope_error > 0
+    assert proof.ok == (proof.slope_error <= proof.tolerance) == proved
+
+
 def test_the_proof_says_what_it_proves():
     model = KernelICA(random_state=0).fit(mixed(two_bumps, n=200)[0])
     assert model.certificate_.stationarity <= model.tol

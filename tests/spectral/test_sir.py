@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NearestNeighbors
 
@@ -246,3 +247,18 @@ def test_shuffles_tell_how_many_local_directions_there_are():
     assert two.components_.shape == (2, 5)
     nothing = local.fit(X, np.random.default_rng(1).normal(size=600))
     assert nothing.p_values_[0] > 0.05
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-165, 1e-250])
+@pytest.mark.parametrize("model", [SIR(1), LocalSIR(1)], ids=repr)
+def test_columns_whose_squares_vanish_have_a_part(model, size):
+    """The unit of a column says nothing."""
+    X = table(80, 3)
+    y = X[:, 0] + X[:, 1]
+    plain = clone(model).fit(X, y).transform(X)
+    unit = np.array([1.0, size, 1.0])
+    found = clone(model).fit(X * unit, y)
+    assert found.certificate_.ok
+    if isinstance(model, SIR):  # near rows are near in the units that X came in
+        np.testing.assert_allclose(np.abs(found.transform(X * unit)), np.abs(plain), rtol=1e-8)
+    assert np.abs(np.corrcoef(found.transform(X * unit)[:, 0], X[:, 1])[0, 1]) > 0.3

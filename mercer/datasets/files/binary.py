@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from mercer._trial import first_fatal, is_fatal
 from mercer._words import literal
 from mercer.datasets.files.data import (
     DataError,
@@ -42,7 +43,7 @@ TARGET = "y"  # the array of an archive that holds the targets
 # ---------------------------------------------------------------- Parquet and Arrow
 def read_columnar(source: Source, dialect: Dialect) -> FileTable:
     """Read a whole file of Parquet or Arrow."""
-    lazy = _try(source, lambda: _scan(source))
+    lazy = _opened(source)
     _refuse_claims(lazy, source)
     frame = _try(source, lazy.collect)
     return FileTable(lacking(typed(plain(frame)), dialect.missing))
@@ -50,7 +51,7 @@ def read_columnar(source: Source, dialect: Dialect) -> FileTable:
 
 def columnar_batches(source: Source, rows: int, dialect: Dialect) -> Iterator[Any]:
     """Yield the rows of a file of any size; the types are those of the file."""
-    lazy = _try(source, lambda: _scan(source))
+    lazy = _opened(source)
     height = _height(lazy, source)
     for start in range(0, height, rows):
         part = _try(source, lazy.slice(start, rows).collect)
@@ -71,15 +72,39 @@ def _refuse_claims(lazy: Any, source: Source) -> None:
     refuse_bytes(LEAST_CELL_BYTES * height * width, source.name)
 
 
-def _scan(source: Source) -> Any:
-    """Open a file lazily; one that is packed or a stream has to be unpacked whole."""
+def _opened(source: Source) -> Any:
+    """Open a file lazily, unless it ends the process that reads it."""
     pl = polars()
+    if _is_fatal(source):
+        raise DataError(
+            f"{source.name} is damaged, or too large for the memory that is free (a process that "
+            f"read it died): get it again, or give some of its rows"
+        )
+    return _try(source, lambda: _scan(source, pl))
+
+
+def _kind(source: Source) -> str:
     if source.head.startswith(STREAM):
+        return "stream"
+    is_parquet = source.head.startswith(b"PAR1") or source.ending in (".parquet", ".pq")
+    return "parquet" if is_parquet else "arrow"
+
+
+def _is_fatal(source: Source) -> bool:
+    kind = _kind(source)
+    if source.compression or kind == "stream":
+        return is_fatal(source.content(), kind)
+    return first_fatal([source.path], kind) is not None
+
+
+def _scan(source: Source, pl: Any) -> Any:
+    """Open a file lazily; one that is packed or a stream has to be unpacked whole."""
+    kind = _kind(source)
+    if kind == "stream":
         return pl.read_ipc_stream(io.BytesIO(source.content())).lazy()
     # a path is a pattern to polars: what means something in patterns is escaped
     where = io.BytesIO(source.content()) if source.compression else glob.escape(str(source.path))
-    is_parquet = source.head.startswith(b"PAR1") or source.ending in (".parquet", ".pq")
-    return pl.scan_parquet(where) if is_parquet else pl.scan_ipc(where)
+    return pl.scan_parquet(where) if kind == "parquet" else pl.scan_ipc(where)
 
 
 def _try(source: Source, work: Callable[[], Any]) -> Any:
