@@ -237,11 +237,15 @@ class ModelAnswers:
         # a class that the model has never seen has no column of scores
         return cls(y, prediction, None, np.unique(np.concatenate([y, subject.classes])))
 
-    def drawn_with(self, seed: int) -> ModelAnswers:
+    def drawn_with(self, seed: int, most_values: float = DRAWN_VALUES) -> ModelAnswers:
         """Return them with as many draws for intervals as their number allows."""
-        columns = 1 if self.scores is None else self.scores[0].size
-        n_draws = np.clip(DRAWN_VALUES / (len(self.y) * columns), *DRAWS)
+        n_draws = np.clip(min(most_values, DRAWN_VALUES) / (len(self.y) * self.width), *DRAWS)
         return replace(self, n_draws=int(n_draws), seed=seed)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row is judged by."""
+        return 1 if self.scores is None else int(self.scores[0].size)
 
     def take(self, index: np.ndarray) -> ModelAnswers:
         """Return the answers to some of the rows."""

@@ -26,7 +26,7 @@ from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._reasons import Reasons
 from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
-from mercer.report._scores import score_cards
+from mercer.report._scores import in_time, score_cards
 from mercer.report._subject import ModelAnswers, Subject
 from mercer.report._thresholds import threshold_table
 from mercer.report.proofs import explain
@@ -34,11 +34,12 @@ from mercer.report.study import Curve, Importance, Score, Study, Surface
 
 DEFAULT_SECONDS = 60.0
 SHARES = {
-    "predictions": 0.25,
+    "predictions": 0.15,
+    "intervals": 0.2,
     "rivals": 0.2,
-    "columns": 0.25,
+    "columns": 0.2,
     "map": 0.1,
-    "learning curve": 0.2,
+    "learning curve": 0.15,
 }
 """The parts of the time that sections may take."""
 
@@ -165,9 +166,10 @@ def examine(
         answers = ModelAnswers.of(subject, rows.data, targets)
     else:
         answers, more = crossed.answers, crossed.notes
-    answers = answers.drawn_with(int(random_state))
-    answers = replace(answers, positive=positive, groups=together)
-    work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
+    answers = replace(answers, positive=positive, groups=together, seed=int(random_state))
+    answers, some, drawn = in_time(answers, SHARES["intervals"] * seconds, fewer=crossed is None)
+    rows = rows if some is None else rows.take(some)
+    work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more, *drawn])
     work.crossed, work.cv, work.groups = crossed, cv, groups
     scores = work.scores(rivals, metric)
     found = {} if only_scores else work.sections()
