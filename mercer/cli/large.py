@@ -36,7 +36,7 @@ from mercer.rows.opening import PATTERN, READERS
 from mercer.select import tune
 from mercer.tables import TableEncoder
 
-COPIES = 6  # of a table in memory: as read, encoded, of folds
+COPIES = 10  # of a table in memory: as read, checked, encoded, of the rivals
 TEXT_TO_NUMBERS = 1.5  # bytes of numbers for a byte of text
 PACKED = 3.0  # bytes of numbers for a byte of Parquet
 ENCODER_ROWS = 50_000  # by which the columns are encoded

@@ -49,6 +49,36 @@ def test_noise_is_no_leak(seed, n, k):
     assert open_leaks(mercer.check_table(X, y)) == []
 
 
+# ---------------------------------------------------------------- nearly repeated rows
+@pytest.mark.parametrize(("n", "d", "times"), [(60, 3, 10), (200, 5, 2), (150, 20, 3)])
+def test_rows_with_a_little_noise_are_a_leak(n, d, times):
+    rng = np.random.default_rng(n)
+    X = np.tile(rng.normal(size=(n, d)), (times, 1))
+    X += 1e-3 * rng.normal(size=X.shape)
+    y = np.tile(rng.integers(2, size=n), times)
+    finding = only(X, y, "near copies")
+    assert finding.severity == "leak"
+    assert f"in all {d} columns" in finding.sentence
+    with_ids = pl.DataFrame(X).with_columns(id=np.random.default_rng(1).permutation(len(X)))
+    assert only(with_ids, y, "near copies").sentence == finding.sentence
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["normal", "skewed", "walk", "lumps", "rounded", "half repeated"])
+def test_ordinary_rows_are_no_near_copies(kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 4))
+    X = {
+        "normal": X,
+        "skewed": np.exp(3.0 * X),
+        "walk": np.cumsum(X, axis=0),
+        "lumps": X + 50.0 * rng.integers(3, size=(300, 1)),
+        "rounded": X.round(1),
+        "half repeated": np.where(np.arange(4) < 2, np.tile(X[:100], (3, 1)), X),
+    }[kind]
+    assert found(X, rng.integers(2, size=300), "near copies") == []
+
+
 # ---------------------------------------------------------------- repeated rows
 def test_copies_of_rows_are_a_leak_with_figures():
     X, y = plain(80)
