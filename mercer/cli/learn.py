@@ -241,7 +241,7 @@ class Learner:
         if _status(estimator) == "time_limit":
             self._was_cut("the last fit stopped before its optimum")
         self.interrupted |= _status(estimator) == "interrupted"
-        return estimator, rows
+        return _without_limit(estimator), rows
 
     def _fitted_to(
         self, rows: np.ndarray, best: AttemptSearch, Z: Any, around: AroundModel
@@ -360,6 +360,14 @@ class Learner:
 
 def _status(estimator: Any) -> str:
     return getattr(innermost(estimator), "status_", "")
+
+
+def _without_limit(fitted: Any) -> Any:
+    """Return a fitted model without the seconds that were left for it: others have other ones."""
+    inner = innermost(fitted)
+    if "time_limit" in inner.get_params(deep=False):
+        inner.set_params(time_limit=None)
+    return fitted
 
 
 def _scored(search: KernelSearchCV) -> str:

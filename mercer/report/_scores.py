@@ -33,6 +33,9 @@ RIVALS, TIMED_ROWS = 3, 500  # of the trial by which the time for intervals is k
 OF_SCORES = ("auc", "average_precision", "log_loss", "brier")
 """What is computed from probabilities or decision values, not from the predicted classes."""
 
+OF_RANKS = ("auc", "average_precision")
+"""The same, where each row of a class is compared with those of the other."""
+
 NEED_POSITIVE_TARGETS = {
     "mape": "a target of 0 or less has no error relative to it",
     "rmsle": "a target below 0 has no logarithm",
@@ -163,15 +166,24 @@ def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple
     """
     if not isinstance(evaluation, ClassificationEvaluation) or low < high:
         return low, high
-    sizes = evaluation.confusion.sum(axis=1).astype(float)
-    if (groups := evaluation.groups) is not None:  # rows of one group are as good as one
-        sizes = np.maximum(sizes * (len(np.unique(groups)) / len(groups)), 1.0)
+    sizes, called = (_counts(evaluation, axis) for axis in (1, 0))
     if key == "accuracy":
         return exact_interval(low, sizes.sum())
+    if key in ("tpr", "ppv"):
+        place = int(np.flatnonzero(evaluation.labels == evaluation.positive)[0])
+        return exact_interval(low, (sizes if key == "tpr" else called)[place])
     if key != "uar" or low not in (0.0, 1.0):
         return low, high
     hidden = float(np.mean(1.0 - DOUBT ** (1.0 / sizes[sizes > 0])))
     return (1.0 - hidden, 1.0) if low == 1.0 else (0.0, hidden)
+
+
+def _counts(evaluation: ClassificationEvaluation, axis: int) -> np.ndarray:
+    """Return how many rows are of each class, or called so; of groups, how many groups."""
+    counts = evaluation.confusion.sum(axis=axis).astype(float)
+    if (groups := evaluation.groups) is None:
+        return counts
+    return np.maximum(counts * (len(np.unique(groups)) / len(groups)), np.minimum(counts, 1.0))
 
 
 def exact_interval(share: float, n: float) -> tuple[float, float]:
@@ -212,16 +224,34 @@ def _decided(
     own: ModelAnswers, rival: ModelAnswers, key: str, found: Estimate | None
 ) -> Estimate | None:
     """Return a difference, which holds 0 where too few rows tell two models apart."""
-    decisive = len(own.y) if key in OF_SCORES else _decisive(own, rival)
-    if found is None or decisive >= FEWEST_DECISIVE:
+    if found is None or _decisive(own, rival, key) >= FEWEST_DECISIVE:
         return found
     return Estimate(found.value, min(found.low, 0.0), max(found.high, 0.0))
 
 
-def _decisive(own: ModelAnswers, rival: ModelAnswers) -> int:
-    """Return on how many rows, or groups of them, two models differ."""
-    differ = own.wrong != rival.wrong
-    return int(differ.sum()) if own.groups is None else len(np.unique(own.groups[differ]))
+def _decisive(own: ModelAnswers, rival: ModelAnswers, key: str) -> float:
+    """Return on how many rows, or groups of them, two models differ in what a score counts.
+
+    Rows that count more than others are as good as (Σ w)² / Σ w² that count the same (Kish).
+    """
+    if key in OF_SCORES:
+        rarest = np.unique(own.y, return_counts=True)[1].min()
+        of_two = key in OF_RANKS and own.labels is not None and len(own.labels) == 2
+        return float(rarest if of_two else len(own.y))
+    weight = (own.wrong != rival.wrong) * _counted(own, rival, key)
+    if own.groups is not None:
+        weight = np.bincount(own.groups, weight)
+    return float(ratio(weight.sum() ** 2, (weight**2).sum())) if weight.any() else 0.0
+
+
+def _counted(own: ModelAnswers, rival: ModelAnswers, key: str) -> np.ndarray:
+    """Return how much each row counts in a score."""
+    if key == "uar":
+        return 1.0 / np.bincount(own.strata)[own.strata]
+    if key not in OF_POSITIVE:
+        return np.ones(len(own.y))
+    (truth, said), (_, also) = _called(own), _called(rival)
+    return {"tpr": truth, "ppv": said | also, "f1": truth | said | also}[key].astype(float)
 
 
 def _lead_of_draws(own: ModelAnswers, rival: ModelAnswers, key: str) -> Estimate | None:

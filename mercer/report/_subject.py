@@ -20,7 +20,7 @@ from mercer.assess.regression import RegressionEvaluation
 from mercer.kernels import Kernel
 from mercer.linear import LogisticRegression, Ridge
 from mercer.maps import EmpiricalMap, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier
-from mercer.meta import Around
+from mercer.meta import Around, innermost
 from mercer.spectral import KernelPCA
 
 Evaluation = ClassificationEvaluation | RegressionEvaluation
@@ -30,6 +30,7 @@ MAPS = (EmpiricalMap, KernelPCA, KernelPCAMap, Nystrom, PolynomialMap, RandomFou
 
 DRAWN_VALUES = 4e6  # drawn for the intervals of a score
 DRAWS = (100, 1000)
+AMPLE = 1e6  # seconds that are no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +198,14 @@ def _last(model: Any) -> Any:
     if hasattr(model, "best_estimator_"):
         return _last(model.best_estimator_)
     return _last(model.steps[-1][1]) if isinstance(model, Pipeline) else model
+
+
+def limited(model: Any, seconds: float) -> Any:
+    """Return an unfitted model with a limit of time, if it knows one and has none."""
+    inner = innermost(model)
+    if seconds < AMPLE and inner.get_params(deep=False).get("time_limit", seconds) is None:
+        inner.set_params(time_limit=seconds)
+    return model
 
 
 def _check_kind(model: Any, name: str) -> None:

@@ -43,6 +43,9 @@ SHARES = {
 }
 """The parts of the time that sections may take."""
 
+FOLDS_SHARE = 0.4
+"""The part of the time that fits may take where every row is answered by cross-validation."""
+
 TIMED = (*SHARES, "data", "objects", "partial dependence", "reasons")
 """Sections that are left out when the time is over; the last three are small by their counts."""
 
@@ -156,7 +159,8 @@ def examine(
     limits, subject = Limits.of(time_limit=seconds), Subject.of(model, search)
     rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
     taught, together = _training(subject, train), group_codes(row_groups, len(rows), "row_groups")
-    crossed = None if folds is None else CrossFitted(subject, rows, targets, folds)
+    for_folds = FOLDS_SHARE * seconds
+    crossed = None if folds is None else CrossFitted(subject, rows, targets, folds, for_folds)
     if crossed is None:
         budget = SHARES["predictions"] * seconds
         kept, more = affordable_rows(subject, rows, targets, budget, random_state)
@@ -186,7 +190,7 @@ def examine(
         thresholds=threshold_table(subject, answers, threshold),
         left_out=work.left_out,
         findings=tuple(findings),
-        n_folds=0 if folds is None else len(folds),
+        n_folds=0 if crossed is None else len(crossed.parts),
         **found,
     )
 

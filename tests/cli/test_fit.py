@@ -15,6 +15,7 @@ import mercer as library  # noqa: E402
 from mercer.cli import fit as fit_command  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
 from mercer.io import inspect  # noqa: E402
+from mercer.meta import innermost  # noqa: E402
 
 
 def fitted(mercer, *words) -> dict:
@@ -132,6 +133,16 @@ def test_what_was_done_to_the_data_is_said(mercer, table):
     page = (table.parent / "people.report.html").read_text(encoding="utf-8")
     assert "missing values in &#x27;age&#x27;" in page or "missing values in 'age'" in page
     assert "id" in ended.out  # left out: a different text in every row
+
+
+def test_the_seconds_that_were_left_are_no_part_of_a_model(mercer, table):
+    words = ("-t", "risk", "--model", "logistic", "--effort", "quick", "--time-limit", "5m")
+    assert mercer("fit", table, *words).code == 0
+    fitted = innermost(library.load(table.parent / "people.mercer"))
+    assert fitted.get_params(deep=False)["time_limit"] is None
+    page = (table.parent / "people.report.html").read_text(encoding="utf-8")
+    assert "The model is LogisticRegression(lam=" in page
+    assert "time_limit=" not in page
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,14 @@ from mercer import SVC, Ridge
 from mercer.assess.bootstrap import Resampling
 from mercer.report import examine
 from mercer.report._budget import FEWEST_ROWS
-from mercer.report._scores import FEWEST_DECISIVE, in_time, lead, mean_gain, score_cards
+from mercer.report._scores import (
+    FEWEST_DECISIVE,
+    estimate_of,
+    in_time,
+    lead,
+    mean_gain,
+    score_cards,
+)
 from mercer.report._subject import ModelAnswers
 
 SEEDS = st.integers(0, 2**31)
@@ -220,3 +227,31 @@ def test_little_time_takes_draws_first_and_then_rows():
     whole, rows, words = in_time(own, 1e-9, fewer=False)
     assert (len(whole.y), rows, whole.n_draws) == (3000, None, 100)
     assert words == ["there was no time to draw more than 100 samples"]
+
+
+@pytest.mark.parametrize("key", ["tpr", "uar", "f1", "auc", "average_precision"])
+def test_four_rows_of_a_class_decide_nothing(key):
+    """However many others there are: a score that hangs on four rows is not better by them."""
+    y = np.repeat(["no", "yes"], [296, 4])
+    good, poor = np.linspace(0.0, 0.4, 300), np.linspace(0.0, 0.4, 300)
+    good[296:], poor[297:] = 0.9, 0.0
+
+    def judged(probability):
+        called = np.where(probability >= 0.5, "yes", "no")
+        scores = np.column_stack([1.0 - probability, probability])
+        return ModelAnswers(y, called, scores, np.array(["no", "yes"]), positive="yes")
+
+    found = lead(judged(good), judged(poor), key)
+    assert found.value > 0.2
+    assert found.low <= 0.0
+
+
+def test_recall_and_precision_without_a_mistake_have_an_interval():
+    y = np.repeat(["no", "yes"], [296, 4])
+    scores = np.column_stack([y == "no", y == "yes"]).astype(float)
+    labels = np.array(["no", "yes"])
+    known = ModelAnswers(y, y, scores, labels, positive="yes").evaluation
+    for key in ("tpr", "ppv"):
+        found = estimate_of(known, key)
+        assert (found.value, found.high) == (1.0, 1.0)
+        assert found.low == pytest.approx(0.025 ** (1 / 4))
