@@ -33,7 +33,7 @@ class Series(NamedTuple):
     @property
     def follows(self) -> bool:
         """Whether neighbours are alike, beyond chance."""
-        return self.likeness >= max(ALIKE, SURE / self.n**0.5) and self.n >= FEWEST_MOMENTS
+        return self.n >= FEWEST_MOMENTS and self.likeness >= max(ALIKE, SURE / self.n**0.5)
 
 
 def check_time(view: View) -> list[Finding]:

@@ -350,6 +350,9 @@ class Learner:
             f"{self.goal.told(s.score)}."
             for s in searches
         ]
+        scores = on_as_many_rows(searches)
+        if max(scores) > scores[searches.index(best)]:
+            words.append(f"No other was better than the {best.recipe.words} by more than chance.")
         compared = self._which(searches, best)
         words += [compared[0].upper() + compared[1:] + "."] if compared else []
         n = len(self.problem)

@@ -32,6 +32,14 @@ def test_an_ordinary_table_is_passed_in_silence(table):
     assert mercer.check_table(*table) == []
 
 
+def test_columns_without_a_value_are_passed_without_a_warning():
+    """Of NumPy, say, about the mean of nothing: warnings are errors here."""
+    X, y = plain()
+    for empty in (pl.lit(None, pl.String), pl.lit(None, pl.Float64), pl.lit(None, pl.Date)):
+        kinds = [f.kind for f in mercer.check_table(X.with_columns(empty=empty), y)]
+        assert kinds == ["constant"]
+
+
 def test_shipped_data_have_no_leak():
     from sklearn import datasets
 
