@@ -302,7 +302,8 @@ class Learner:
         rows, start = self._sample(max(len(best.rows), 2 * (plan.landmarks or 0))), time.monotonic()
         with warnings.catch_warnings():  # the last fit warns itself
             warnings.simplefilter("ignore")
-            self._estimator(best).fit(Z[rows], self.problem.y[rows])
+            timed = self._estimator(best).fit(Z[rows], self.problem.y[rows])
+        self.interrupted |= _status(timed) == "interrupted"
         return len(rows), time.monotonic() - start
 
     def _estimator(self, best: AttemptSearch) -> Any:

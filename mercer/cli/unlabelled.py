@@ -28,7 +28,7 @@ from mercer.cli.screen import Screen
 from mercer.datasets import Data
 from mercer.kernels import Kernel
 from mercer.machines import LaplacianRidge, LaplacianRidgeClassifier, LaplacianSVC
-from mercer.meta import TargetRegressor
+from mercer.meta import TargetRegressor, require_uninterrupted
 from mercer.report import Comparison, compare
 from mercer.report.sections.scores import told
 from mercer.select import tune
@@ -171,7 +171,7 @@ class GraphLearner:
         around = self._with_threshold(pipeline)
         rows = f"{count(len(self.learn), 'row')} with a target, {len(self.others):,} without"
         with self.screen.step("fit", f"fitting to {rows}") as said, self.screen.noting():
-            pipeline.fit(self.learn.X, self.learn.y)
+            require_uninterrupted(pipeline.fit(self.learn.X, self.learn.y))
             said.append(rows)
         pipeline.steps[-1] = ("model", around.with_threshold(pipeline[-1]))
         words = (f"A {recipe.words} was fitted to {rows}.", *around.words, *self._words_alone())
@@ -209,6 +209,8 @@ class GraphLearner:
                 time_limit=self._seconds(),
                 progress=self.screen.bar,
             )
+            if search.status_ == "interrupted":
+                raise KeyboardInterrupt
             best = [f"{last_part(k)} = {setting(v)}" for k, v in search.best_params_.items()]
             said.append(f"{recipe.words}: {', '.join(best)}, by hiding labels in turn")
         return search

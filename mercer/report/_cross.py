@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._words import count
+from mercer.meta import require_uninterrupted
 from mercer.report._budget import collected
 from mercer.report._rivals import baseline, usual_rivals
 from mercer.report._rows import TableRows, Training
@@ -125,7 +126,8 @@ def _refitted(
     seconds: float,
 ) -> Refitted:
     before, inside = rows.take(learn), rows.take(test)
-    model = Subject(limited(clone(subject.model), seconds).fit(before.data, y[learn]))
+    fitted = limited(clone(subject.model), seconds).fit(before.data, y[learn])
+    model = Subject(require_uninterrupted(fitted))
     own = ModelAnswers.of(model, inside.data, y[test])
     return Refitted(model, inside, (before, y[learn]), test, own)
 

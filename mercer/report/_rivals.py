@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
 from mercer.linear import LogisticRegression, Ridge
+from mercer.meta import require_uninterrupted
 from mercer.report._budget import LeftOutError, collected, some_rows
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import ModelAnswers, Subject
@@ -267,6 +268,7 @@ def _linear(
         seconds /= 2.0
         with collected(ConvergenceWarning) as told:
             model = linear_model(X[part], y[part], classes=classes, time_limit=seconds)
+            require_uninterrupted(model)
         if getattr(model[-1], "status_", "") != "time_limit":
             break
         if len(part) <= FEWEST_ROWS:
