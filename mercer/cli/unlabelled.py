@@ -30,7 +30,7 @@ from mercer.kernels import Kernel
 from mercer.machines import LaplacianRidge, LaplacianRidgeClassifier, LaplacianSVC
 from mercer.meta import TargetRegressor, require_uninterrupted
 from mercer.report import Comparison, compare
-from mercer.report.sections.scores import told
+from mercer.report.sections.scores import signed, told
 from mercer.select import tune
 from mercer.select.rounds import sample_rows
 from mercer.tables import TableEncoder
@@ -298,7 +298,8 @@ class Help:
             "harmed": "did harm, so that --unlabelled drop is the better choice",
             "not known": "made no difference that these rows can show",
         }[self.verdict]
-        between = f"{told(score, value)}, 95 % interval {told(score, low)} to {told(score, high)}"
+        ends = f"{signed(score, low)} to {signed(score, high)}"
+        between = f"{signed(score, value)}, 95 % interval {ends}"
         return (
             f"{count(self.rows, 'row')} without a target {said}: {score.name} {both[0]} with them, "
             f"{both[1]} without (difference {between}) on {count(self.found.n_rows, 'row')}"
