@@ -184,8 +184,10 @@ def joined(words: Sequence[str], joint: str = "and") -> str:
     return f" {joint} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def nearest(name: str, known: Sequence[str]) -> list[str]:
+def nearest(name: str, known: Sequence[str], likeness: float = 0.5) -> list[str]:
     """Return at most three known names that look like this one, the nearest first.
+
+    The likeness is twice the letters in common over the letters of both, from 0 to 1.
 
     Examples
     --------
@@ -193,7 +195,7 @@ def nearest(name: str, known: Sequence[str]) -> list[str]:
     ['gamma']
     """
     lower = {other.lower(): other for other in reversed(known)}
-    found = get_close_matches(name.lower(), lower, n=MOST_NEAREST, cutoff=0.5)
+    found = get_close_matches(name.lower(), lower, n=MOST_NEAREST, cutoff=likeness)
     return [lower[match] for match in found]
 
 

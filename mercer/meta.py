@@ -64,6 +64,16 @@ def innermost(model: Any) -> Any:
     return model
 
 
+def require_uninterrupted(fitted: Any) -> Any:
+    """Return a fitted model; Ctrl-C, which its solver has heard and ended by, is heard again.
+
+    Whoever fits several models would go on with the next one.
+    """
+    if getattr(innermost(fitted), "status_", "") == "interrupted":
+        raise KeyboardInterrupt
+    return fitted
+
+
 # ---------------------------------------------------------------- classes
 class ThresholdClassifier(ClassifierMixin, Around):
     """A classifier of two classes that calls a row positive from some probability on.

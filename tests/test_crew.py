@@ -80,7 +80,7 @@ def test_ctrl_c_at_any_instruction_leaves_no_call_at_work():
         time.sleep(2e-3)
         ended.append(1)
 
-    while interrupted(lambda: crew.side_by_side([call] * 3, lambda: None), at):
+    while CtrlC(at, _crew.__file__).run(lambda: crew.side_by_side([call] * 3, lambda: None)):
         left_behind = len(begun) - len(ended)
         soon(lambda: crew.side_by_side([lambda: time.sleep(1e-3)] * 4, lambda: None))
         assert (left_behind, len(begun)) == (0, len(ended)), f"instruction {at}"

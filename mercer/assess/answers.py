@@ -119,10 +119,17 @@ class ClassAnswers:
         return Reliability(probability, np.take_along_axis(self.targets, best, axis=1)[:, 0])
 
     def draw_scores(self, name: str) -> np.ndarray:
-        """Return what is computed from the scores for all drawn samples."""
-        sizes = np.ones(len(self.truth), np.intp)
-        drawn = Resampling(self.truth, sizes, self.n_bootstrap, self.seed, clusters=self.clusters)
-        return drawn.values(self.score_statistics[name], self.shares)
+        """Return what is computed from the scores for all drawn samples, once."""
+        if name not in self._drawn:
+            alone = np.ones(len(self.truth), np.intp)
+            given = (self.truth, alone, self.n_bootstrap, self.seed)
+            drawn = Resampling(*given, clusters=self.clusters)
+            self._drawn[name] = drawn.values(self.score_statistics[name], self.shares)
+        return self._drawn[name]
+
+    @cached_property
+    def _drawn(self) -> dict[str, np.ndarray]:
+        return {}
 
 
 def _side_by_side(statistics: Sequence[Statistic]) -> Statistic:

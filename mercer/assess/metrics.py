@@ -94,7 +94,7 @@ METRICS = _table(
     Metric(
         "mape",
         "MAPE",
-        "mean absolute error of each row relative to its target",
+        "mean over the rows of the absolute error as a share of the target",
         falling=True,
         share=True,
     ),

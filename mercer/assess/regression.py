@@ -100,10 +100,16 @@ class Residuals:
 
     def draw(self, name: str) -> np.ndarray:
         """Return an error for all drawn samples."""
-        n = len(self.y)
+        return self._drawn[name]
+
+    @cached_property
+    def _drawn(self) -> dict[str, np.ndarray]:
+        """All errors for all drawn samples: to draw takes longer than most of them."""
+        n, names = len(self.y), list(self.measures)
         one, alone = np.zeros(n, np.intp), np.ones(n, np.intp)
         drawn = Resampling(one, alone, self.n_bootstrap, self.seed, clusters=self.clusters)
-        return drawn.values(self.measures[name], self.weight)
+        values = drawn.values(lambda w: np.column_stack([*self.errors(w).values()]), self.weight)
+        return dict(zip(names, values.T, strict=True))
 
     def quantile(self, shares: Any) -> np.ndarray:
         """Return the residuals below which these shares of the weight lie."""

@@ -17,8 +17,9 @@ class Finding:
     Parameters
     ----------
     kind : str
-        What it is in a word or two: "repeated rows", "gives the target away", "row number",
-        "group", "time order", "sentinel", "constant", "duplicate column", "small test", "sample".
+        What it is in a word or two: "repeated rows", "near copies", "gives the target away",
+        "row number", "group", "time order", "sentinel", "constant", "duplicate column",
+        "small test", "sample".
     severity : {"leak", "warning", "note"}
         "leak": a score cannot be believed; "warning": it may mean less than it seems; "note": good
         to know.

@@ -48,8 +48,9 @@ def _could_name(column: Column) -> bool:
     if column.form not in ("text", "category") and not is_whole(column):
         return False
     _, counts = np.unique(column.values[~is_missing(column)], return_counts=True)
-    several = 2 * len(counts) <= len(column) and bool(np.median(counts) >= 2)
-    return len(counts) >= FEWEST_GROUPS and several
+    if len(counts) < FEWEST_GROUPS:
+        return False
+    return 2 * len(counts) <= len(column) and bool(np.median(counts) >= 2)
 
 
 def _is_another_name(other: Column, column: Column) -> bool:

@@ -33,10 +33,8 @@ class Series(NamedTuple):
     @property
     def follows(self) -> bool:
         """Whether neighbours are alike, beyond chance."""
-        return (
-            self.likeness >= max(ALIKE_CORRELATION, SURE_ERRORS / self.n**0.5)
-            and self.n >= FEWEST_MOMENTS
-        )
+        sure = max(ALIKE_CORRELATION, SURE_ERRORS / max(self.n, 1) ** 0.5)
+        return self.n >= FEWEST_MOMENTS and self.likeness >= sure
 
 
 def check_time(view: View) -> list[Finding]:

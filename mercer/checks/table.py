@@ -8,12 +8,14 @@ from mercer._words import count
 from mercer.checks.finding import Finding, worst_first
 from mercer.checks.giveaway import check_giveaways
 from mercer.checks.groups import check_groups
+from mercer.checks.near import check_near_copies
 from mercer.checks.order import check_file_order, check_time
 from mercer.checks.rows import RowKeys, check_copies
 from mercer.checks.values import check_constants, check_duplicates, check_sentinels
 from mercer.checks.view import View
 
 CHECKS = (
+    check_near_copies,
     check_giveaways,
     check_file_order,
     check_time,
@@ -35,10 +37,10 @@ def check_table(
 ) -> list[Finding]:
     """Look for what makes a score on held-out rows mean less than it seems.
 
-    Rows that occur more than once, columns that give the target away or count the rows, rows that
-    belong together or follow one another in time, numbers that stand for missing ones, constant
-    and duplicate columns. Equal rows are counted among all rows; all else is found on at most
-    20,000 rows and 300 columns, drawn at random.
+    Rows that occur more than once or nearly so, columns that give the target away or count the
+    rows, rows that belong together or follow one another in time, numbers that stand for missing
+    ones, constant and duplicate columns. Equal rows are counted among all rows; all else is found
+    on at most 20,000 rows and 300 columns, drawn at random.
 
     Parameters
     ----------

@@ -21,7 +21,13 @@ from mercer._limits import Limits
 from mercer._words import called, count, listing, number, percent
 from mercer.cli.goal import Goal
 from mercer.cli.problem import TableProblem
-from mercer.meta import TRANSFORMS, TargetRegressor, ThresholdClassifier, innermost
+from mercer.meta import (
+    TRANSFORMS,
+    TargetRegressor,
+    ThresholdClassifier,
+    innermost,
+    require_uninterrupted,
+)
 from mercer.plot.ranking_records import PrecisionRecall, Thresholds
 from mercer.plot.records import ratio
 from mercer.select.choices import NOISE
@@ -160,9 +166,7 @@ def fitted_folds(
         with warnings.catch_warnings():  # the fit that is kept has its own proof
             warnings.simplefilter("ignore")
             fitted = clone(model).fit(Z[learn], y[learn])
-        if getattr(innermost(fitted), "status_", "") == "interrupted":
-            raise KeyboardInterrupt
-        yield fitted, test
+        yield require_uninterrupted(fitted), test
 
 
 # ---------------------------------------------------------------- thresholds

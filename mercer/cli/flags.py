@@ -98,7 +98,11 @@ EffortName = Annotated[
 ]
 TimeLimit = Annotated[str, work(help="When to cut that short: 60s, 5m, 1h or none.")]
 Memory = Annotated[
-    str | None, work(help="For matrices: 500MB, 2GB.  \\[default: half of what is free]")
+    str | None,
+    work(
+        help="For the table and its matrices, beside 0.6 GB for Python and its libraries: 500MB, "
+        "2GB.  \\[default: half of what is free]"
+    ),
 ]
 Checkpoint = Annotated[
     Path | None,

@@ -15,7 +15,7 @@ from mercer._array import parse_memory
 from mercer._limits import Limits
 from mercer._words import count, setting
 from mercer.checks import Finding, check_table
-from mercer.cli.errors import DATA, USAGE, CommandError
+from mercer.cli.errors import DATA, INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import said_in_one_line
 from mercer.cli.goal import Wishes
 from mercer.cli.options import budget, chosen, seconds
@@ -23,7 +23,7 @@ from mercer.cli.parts import stop_at_leaks
 from mercer.cli.problem import task_of
 from mercer.cli.reading import AS_FOUND
 from mercer.cli.recipes import RECIPES, Effort
-from mercer.cli.scores import estimates, seconds_to_look, show
+from mercer.cli.scores import LEAST_SECONDS, estimates, seconds_to_look, show
 from mercer.cli.screen import Screen, command_line
 from mercer.io import save
 from mercer.machines import KernelRidge, KernelRidgeClassifier
@@ -34,7 +34,7 @@ from mercer.rows.opening import PATTERN, READERS
 from mercer.select import tune
 from mercer.tables import TableEncoder
 
-COPIES = 6  # of a table in memory: as read, encoded, of folds
+COPIES = 10  # of a table in memory: as read, checked, encoded, of the rivals
 TEXT_TO_NUMBERS = 1.5  # bytes of numbers for a byte of text
 PACKED = 3.0  # bytes of numbers for a byte of Parquet
 ENCODER_ROWS = 50_000  # by which the columns are encoded
@@ -113,7 +113,8 @@ def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
     screen.say("split", f"{table.n - len(held):,} rows to learn from, {len(held):,} to test with")
     search = _searched(options, effort, kernel, task, rows, weight, limits, screen)
     model = Pipeline([("encode", encoder), ("ridge", search.best_estimator_)])
-    study = _examined(options, model, table.take_both(held), findings, limits, screen)
+    test = table.take_both(held)
+    study, ended = _examined(options, model, test, findings, limits, search.status_, screen)
     about = _about(options, task, table, encoder, search, study, weight)
     _write(options, model, study, about)
     show(study, "ridge", options.target, screen)
@@ -121,7 +122,7 @@ def _fit(options: Any, effort: Effort, kernel: Any, screen: Screen) -> int:
     if options.save is not None:
         screen.say("model", f"{options.save}  (mercer predict {options.save} NEW_ROWS)")
     screen.result(about)
-    return 0
+    return INTERRUPTED if ended else 0
 
 
 def _checked(some: Any, task: str, options: Any, screen: Screen) -> list[Finding]:
@@ -215,21 +216,33 @@ def _searched(
 
 
 def _examined(
-    options: Any, model: Any, test: Any, findings: list[Finding], limits: Limits, screen: Screen
-) -> Study:
+    options: Any,
+    model: Any,
+    test: Any,
+    findings: list[Finding],
+    limits: Limits,
+    status: str,
+    screen: Screen,
+) -> tuple[Study, bool]:
+    """Return all there is to show, and whether Ctrl-C left out what takes long."""
+    given: dict[str, Any] = {
+        "title": f"Predicting {options.target}: kernel ridge in passes",
+        "command": command_line(),
+        "findings": findings,
+    }
     with screen.step("test", "looking at the held-out rows") as said:
-        study = examine(
-            model,
-            test.X,
-            test.y,
-            title=f"Predicting {options.target}: kernel ridge in passes",
-            command=command_line(),
-            only_scores=options.report is None,
-            findings=findings,
-            time_limit=seconds_to_look(limits),
-        )
         said.append(f"on {count(len(test.y), 'held-out row')}:")
-    return study
+        try:
+            if status != "interrupted":
+                more: dict[str, Any] = {
+                    "only_scores": options.report is None,
+                    "time_limit": seconds_to_look(limits),
+                }
+                return examine(model, test.X, test.y, **more, **given), False
+        except KeyboardInterrupt:
+            screen.note("interrupted: the scores only")
+        given |= {"only_scores": True, "time_limit": LEAST_SECONDS}
+        return examine(model, test.X, test.y, **given), True
 
 
 def _about(

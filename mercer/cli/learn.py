@@ -241,7 +241,7 @@ class Learner:
         if _status(estimator) == "time_limit":
             self._was_cut("the last fit stopped before its optimum")
         self.interrupted |= _status(estimator) == "interrupted"
-        return estimator, rows
+        return _without_limit(estimator), rows
 
     def _fitted_to(
         self, rows: np.ndarray, best: AttemptSearch, Z: Any, around: AroundModel
@@ -302,7 +302,8 @@ class Learner:
         rows, start = self._sample(max(len(best.rows), 2 * (plan.landmarks or 0))), time.monotonic()
         with warnings.catch_warnings():  # the last fit warns itself
             warnings.simplefilter("ignore")
-            self._estimator(best).fit(Z[rows], self.problem.y[rows])
+            timed = self._estimator(best).fit(Z[rows], self.problem.y[rows])
+        self.interrupted |= _status(timed) == "interrupted"
         return len(rows), time.monotonic() - start
 
     def _estimator(self, best: AttemptSearch) -> Any:
@@ -350,6 +351,9 @@ class Learner:
             f"{self.goal.told(s.score)}."
             for s in searches
         ]
+        scores = on_as_many_rows(searches)
+        if max(scores) > scores[searches.index(best)]:
+            words.append(f"No other was better than the {best.recipe.words} by more than chance.")
         compared = self._which(searches, best)
         words += [compared[0].upper() + compared[1:] + "."] if compared else []
         n = len(self.problem)
@@ -360,6 +364,14 @@ class Learner:
 
 def _status(estimator: Any) -> str:
     return getattr(innermost(estimator), "status_", "")
+
+
+def _without_limit(fitted: Any) -> Any:
+    """Return a fitted model without the seconds that were left for it: others have other ones."""
+    inner = innermost(fitted)
+    if "time_limit" in inner.get_params(deep=False):
+        inner.set_params(time_limit=None)
+    return fitted
 
 
 def _scored(search: KernelSearchCV) -> str:

@@ -11,6 +11,7 @@ from mercer.cli.errors import USAGE, CommandError
 
 LONGEST_NAME = 60  # characters of a wrong one that are shown
 MOST_NAMES = 30  # that are shown where none is near
+SURELY = 0.7  # likeness of a name that was meant; less is a guess, beside which all are named
 LEAST_MEMORY = 1_000_000  # bytes
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -21,11 +22,18 @@ def chosen(option: str, name: str, table: Iterable[str]) -> str:
     if name in names:
         return name
     name = short(name, LONGEST_NAME)
+    raise CommandError(f"{option}: there is no {name!r}; {_hint(name, names)}", USAGE)
+
+
+def _hint(name: str, names: list[str]) -> str:
+    """Return the names that may have been meant, and all of them unless that is sure."""
     near = nearest(name, names)
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     known = f"there are {', '.join(names[:MOST_NAMES])}{more}"
-    hint = f"did you mean {listing(near, 'or')}?" if near else known
-    raise CommandError(f"{option}: there is no {name!r}; {hint}", USAGE)
+    if not near:
+        return known
+    guess = f"did you mean {listing(near, 'or')}?"
+    return guess if nearest(name, names, SURELY) else f"{guess} ({known})"
 
 
 def seconds(text: str | None) -> float | None:

@@ -122,7 +122,7 @@ def _checked(problem: TableProblem, keys: RowKeys, options: SplitOptions) -> lis
     found = check_table(problem.X, problem.y, **known, random_state=options.seed)
     cared_for = set()
     if options.group is not None:
-        cared_for |= {"group", "repeated rows"}  # what is left is seen after the split
+        cared_for |= {"group", "repeated rows", "near copies"}  # copies are seen after the split
     if options.time is not None:
         cared_for |= {"time order", "repeated rows"}
     left = [finding for finding in found if finding.kind not in cared_for]

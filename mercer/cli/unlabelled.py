@@ -28,9 +28,9 @@ from mercer.cli.screen import Screen
 from mercer.datasets import Data
 from mercer.kernels import Kernel
 from mercer.machines import LaplacianRidge, LaplacianRidgeClassifier, LaplacianSVC
-from mercer.meta import TargetRegressor
+from mercer.meta import TargetRegressor, require_uninterrupted
 from mercer.report import Comparison, compare
-from mercer.report.sections.scores import told
+from mercer.report.sections.scores import signed, told
 from mercer.select import tune
 from mercer.select.rounds import sample_rows
 from mercer.tables import TableEncoder
@@ -171,7 +171,7 @@ class GraphLearner:
         around = self._with_threshold(pipeline)
         rows = f"{count(len(self.learn), 'row')} with a target, {len(self.others):,} without"
         with self.screen.step("fit", f"fitting to {rows}") as said, self.screen.noting():
-            pipeline.fit(self.learn.X, self.learn.y)
+            require_uninterrupted(pipeline.fit(self.learn.X, self.learn.y))
             said.append(rows)
         pipeline.steps[-1] = ("model", around.with_threshold(pipeline[-1]))
         words = (f"A {recipe.words} was fitted to {rows}.", *around.words, *self._words_alone())
@@ -209,6 +209,8 @@ class GraphLearner:
                 time_limit=self._seconds(),
                 progress=self.screen.bar,
             )
+            if search.status_ == "interrupted":
+                raise KeyboardInterrupt
             best = [f"{last_part(k)} = {setting(v)}" for k, v in search.best_params_.items()]
             said.append(f"{recipe.words}: {', '.join(best)}, by hiding labels in turn")
         return search
@@ -296,7 +298,8 @@ class Help:
             "harmed": "did harm, so that --unlabelled drop is the better choice",
             "not known": "made no difference that these rows can show",
         }[self.verdict]
-        between = f"{told(score, value)}, 95 % interval {told(score, low)} to {told(score, high)}"
+        ends = f"{signed(score, low)} to {signed(score, high)}"
+        between = f"{signed(score, value)}, 95 % interval {ends}"
         return (
             f"{count(self.rows, 'row')} without a target {said}: {score.name} {both[0]} with them, "
             f"{both[1]} without (difference {between}) on {count(self.found.n_rows, 'row')}"

@@ -19,6 +19,7 @@ from mercer.report._subject import Subject
 PREDICTED_ROWS = (20, 100, 500, 2000)  # by which the time of a prediction is measured
 PREDICTED_VALUES = 1e10  # numbers of the model that are read to predict all rows
 NEXT_SHARE = 0.2  # the part of a budget that the next measurement may take
+TIMED_DRAWS = (20, 200)  # by which the time of intervals is measured
 FEWEST_ROWS = 100  # that are judged, however little time there is
 
 
@@ -44,6 +45,23 @@ def affordable_rows(
     part = some_rows(y, most, np.random.default_rng(seed), classes=subject.task == "classify")
     note = f"the scores are of {len(part):,} of {len(rows):,} rows, drawn at random: {why}"
     return part, [note]
+
+
+def values_in_time(judge: Callable[[int], int], wanted: int, budget: float) -> float:
+    """Return how many values can be drawn again for intervals in the time.
+
+    ``judge(draws)`` judges a few rows by so many draws, and returns how many values that were. Few
+    draws take most of their time for other things: more are tried where these seem too slow.
+    """
+    values = 0.0
+    for draws in TIMED_DRAWS:
+        start = time.perf_counter()
+        drawn = judge(draws)
+        seconds = max(time.perf_counter() - start, 1e-9)
+        values = drawn * budget / seconds
+        if values >= wanted or seconds > NEXT_SHARE * budget:
+            break
+    return values
 
 
 def numbers_read(subject: Subject) -> int:

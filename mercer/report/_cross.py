@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._words import count
+from mercer.meta import require_uninterrupted
 from mercer.report._budget import collected
 from mercer.report._rivals import baseline, usual_rivals
 from mercer.report._rows import TableRows, Training
-from mercer.report._subject import ModelAnswers, Subject
+from mercer.report._subject import ModelAnswers, Subject, limited
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -30,16 +33,37 @@ class Refitted:
 
 
 class CrossFitted:
-    """A model that was refitted for each fold; the folds hold every row once."""
+    """A model that was refitted for each fold; the folds hold every row once.
 
-    def __init__(self, subject: Subject, rows: TableRows, y: np.ndarray, folds: Folds):
+    Where the first fit shows that there is no time for all, folds are joined to fewer.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        rows: TableRows,
+        y: np.ndarray,
+        folds: Folds,
+        seconds: float = np.inf,
+    ):
         held_out = np.sort(np.concatenate([test for _, test in folds]))
         if not np.array_equal(held_out, np.arange(len(y))):
             raise ValueError("folds must hold out each row of X once")
         self.rows, self.y = rows, y
+        asked = len(folds)
+
+        def refitted(fold: tuple[np.ndarray, np.ndarray]) -> Refitted:
+            return _refitted(subject, rows, y, *fold, seconds)
+
         with collected(ConvergenceWarning, UserWarning) as told:
-            self.parts = [_refitted(subject, rows, y, *fold) for fold in folds]
-        self.notes = [_words(len(folds)), *dict.fromkeys(text.splitlines()[0] for text in told)]
+            start = time.perf_counter()
+            first = refitted(folds[0])
+            folds = joined(folds, seconds / max(time.perf_counter() - start, 1e-9))
+            known = [first] if len(folds) == asked else []
+            self.parts = known + [refitted(fold) for fold in folds[len(known) :]]
+        cut = [] if len(folds) == asked else [f"there was no time for {asked} folds"]
+        warned = dict.fromkeys(text.splitlines()[0] for text in told)
+        self.notes = [_words(len(folds)), *cut, *warned]
 
     @property
     def answers(self) -> ModelAnswers:
@@ -80,11 +104,30 @@ class CrossFitted:
         return whole.take(order)
 
 
+def joined(folds: Folds, most: float) -> Folds:
+    """Return at most so many folds, and two at least, some of them put together."""
+    n = int(max(min(most, len(folds)), min(2, len(folds))))
+    if n == len(folds):
+        return folds
+    found = []
+    for k in range(n):
+        part = folds[k::n]
+        learn = reduce(np.intersect1d, [rows for rows, _ in part])
+        found.append((learn, np.sort(np.concatenate([test for _, test in part]))))
+    return found
+
+
 def _refitted(
-    subject: Subject, rows: TableRows, y: np.ndarray, learn: np.ndarray, test: np.ndarray
+    subject: Subject,
+    rows: TableRows,
+    y: np.ndarray,
+    learn: np.ndarray,
+    test: np.ndarray,
+    seconds: float,
 ) -> Refitted:
     before, inside = rows.take(learn), rows.take(test)
-    model = Subject(clone(subject.model).fit(before.data, y[learn]))
+    fitted = limited(clone(subject.model), seconds).fit(before.data, y[learn])
+    model = Subject(require_uninterrupted(fitted))
     own = ModelAnswers.of(model, inside.data, y[test])
     return Refitted(model, inside, (before, y[learn]), test, own)
 

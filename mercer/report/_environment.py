@@ -11,6 +11,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_info
 
 from mercer._array import n_threads
+from mercer._words import count
 
 LIBRARIES = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "Numba": "numba"}
 
@@ -48,7 +49,7 @@ def _blas() -> str:
     libraries = [info for info in threadpool_info() if info["user_api"] == "blas"]
     texts = {
         f"{info['internal_api']} {info['version'] or ''}".strip()
-        + f", {info['num_threads']} threads"
+        + f", {count(info['num_threads'], 'thread')}"
         for info in libraries
     }
     return "; ".join(sorted(texts)) or "unknown"  # they are found in no fixed order

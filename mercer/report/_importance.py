@@ -31,7 +31,7 @@ BATCH_ROWS = 20_000  # rows that are predicted together
 BATCH_CELLS = 5_000_000
 DRAWS = 1000
 
-NAMES = {"classify": "mean recall of the classes (UAR)", "regress": "R²"}
+NAMES = {"classify": "the mean recall of the classes (UAR)", "regress": "R²"}
 
 
 def importances(
@@ -62,7 +62,7 @@ def importances(
     drops = judge.drops(np.array(losses).T)
     found = [Importance(rows.names[j], e) for j, e in zip(columns, drops, strict=False)]
     first = (
-        f"how much the {NAMES[subject.task]} falls when a column is shuffled: mean of {REPEATS} "
+        f"how much {NAMES[subject.task]} falls when a column is shuffled: mean of {REPEATS} "
         f"shuffles of {len(rows):,} rows, with 95 % intervals"
     )
     return sorted(found, key=lambda i: -i.drop.value), "; ".join([first, *notes])

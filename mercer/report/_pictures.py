@@ -11,17 +11,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import Pipeline
 
 from mercer._array import take
 from mercer._words import count
 from mercer.cv_results import Axis, Trials, score_name
-from mercer.meta import Around
+from mercer.meta import innermost
 from mercer.plot.records import LearningCurve, Surface
 from mercer.report._budget import LeftOutError, collected, measured, some_rows
 from mercer.report._cross import Folds
 from mercer.report._rows import TableRows, cell_text
-from mercer.report._subject import ModelAnswers, Subject
+from mercer.report._subject import ModelAnswers, Subject, limited
 from mercer.report.study import Cloud
 from mercer.select import learning_curve
 from mercer.spectral import PCA, KernelPCA
@@ -108,7 +107,7 @@ def curve_of(
     scoring = _judged_by(subject.search)
     with collected(ConvergenceWarning, FitFailedWarning, UserWarning) as told:
         sizes, train, test = learning_curve(
-            as_chosen(subject.model),
+            limited(as_chosen(subject.model), seconds),
             rows.take(kept).data,
             y[kept],
             train_sizes=sizes,
@@ -128,19 +127,10 @@ def curve_of(
 
 def as_chosen(model: Any) -> Any:
     """Return an unfitted copy that does not search again for what the model has chosen."""
-    copy, fitted = clone(model), _last(model)
+    copy, fitted = clone(model), innermost(model)
     if hasattr(fitted, "chosen_params"):
-        _last(copy).set_params(**fitted.chosen_params())
+        innermost(copy).set_params(**fitted.chosen_params())
     return copy
-
-
-def _last(model: Any) -> Any:
-    """Return what learns: the last step of a pipeline, the inside of what stands around it."""
-    if isinstance(model, Pipeline):
-        return _last(model[-1])
-    if isinstance(model, Around):
-        return _last(getattr(model, "estimator_", model.estimator))
-    return model
 
 
 def _judged_by(search: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
 from mercer.linear import LogisticRegression, Ridge
+from mercer.meta import require_uninterrupted
 from mercer.report._budget import LeftOutError, collected, some_rows
 from mercer.report._rows import TableRows, Training
 from mercer.report._subject import ModelAnswers, Subject
@@ -29,6 +31,8 @@ MOST_TREE_CELLS = 4e6  # of the table, times the trees of a step: one for each c
 FEW_CELLS = 1_000_000  # for which one thread is enough
 FEWEST_SECONDS = 2.0  # in which trees can be grown
 CELLS_IN_THEM = 50_000  # of fewer cells they take less
+TIMED_CELLS = 100_000  # by which it is seen how long they take
+AMPLE_SECONDS = 60.0  # in which the most of them can be grown anywhere
 LINEAR, TREES = "linear model", "boosted trees"
 
 
@@ -245,7 +249,7 @@ def _fitted(
     if not subject.is_linear:
         yield LINEAR, *_linear(X, y, classes, seconds, seed)
     if not sp.issparse(X) and _can_grow_trees(X, seconds):  # of a sparse table trees see little
-        yield TREES, *_trees(X, y, classes, seed)
+        yield TREES, *_trees(X, y, classes, seconds, seed)
 
 
 def _can_grow_trees(X: Any, seconds: float) -> bool:
@@ -264,6 +268,7 @@ def _linear(
         seconds /= 2.0
         with collected(ConvergenceWarning) as told:
             model = linear_model(X[part], y[part], classes=classes, time_limit=seconds)
+            require_uninterrupted(model)
         if getattr(model[-1], "status_", "") != "time_limit":
             break
         if len(part) <= FEWEST_ROWS:
@@ -275,15 +280,35 @@ def _linear(
     return model, words
 
 
-def _trees(X: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> tuple[Any, list[str]]:
+def _trees(
+    X: np.ndarray, y: np.ndarray, classes: bool, seconds: float, seed: int
+) -> tuple[Any, list[str]]:
     """Return boosted trees of all rows or, of a large table, of some; and words on it."""
-    at_once = len(np.unique(y)) if classes else 1
-    most = max(int(MOST_TREE_CELLS / (X.shape[1] * at_once)), FEWEST_ROWS)
-    if len(X) <= most:
-        return boosted_trees(X, y, classes=classes, random_state=seed), []
-    part = some_rows(y, most, np.random.default_rng(seed), classes=classes)
-    model = boosted_trees(X[part], y[part], classes=classes, random_state=seed)
-    return model, [f"the boosted trees were fitted to {len(part):,} of the training rows"]
+    width = X.shape[1] * (len(np.unique(y)) if classes else 1)  # a tree of each step for each class
+    most = min(max(int(MOST_TREE_CELLS / width), FEWEST_ROWS), len(X))
+    rng = np.random.default_rng(seed)
+
+    def grown(size: int) -> Any:
+        part = np.arange(len(X)) if size == len(X) else some_rows(y, size, rng, classes=classes)
+        return boosted_trees(X[part], y[part], classes=classes, random_state=seed)
+
+    size = most if seconds >= AMPLE_SECONDS else _rows_in_time(grown, width, most, seconds)
+    if size < most:
+        words = [f"there was time to fit the boosted trees to {size:,} training rows only"]
+    else:
+        words = [f"the boosted trees were fitted to {size:,} of the training rows"]
+    return grown(size), words if size < len(X) else []
+
+
+def _rows_in_time(grown: Callable[[int], Any], width: int, most: int, seconds: float) -> int:
+    """Return to how many rows trees can be grown, by the time that a small part takes."""
+    size = max(TIMED_CELLS // width, FEWEST_ROWS)
+    if most <= size:
+        return most
+    start = time.perf_counter()
+    grown(size)
+    took = time.perf_counter() - start
+    return int(np.clip(size * (seconds - took) / took, size, most))
 
 
 def _width(table: Any) -> int:

@@ -6,19 +6,21 @@ hard for the other. So the rows are drawn again for both at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import betaincinv
 
 from mercer.assess.bootstrap import Resampling, percentiles
 from mercer.assess.classification import ClassificationEvaluation
 from mercer.assess.metrics import METRICS, RARE, shown
 from mercer.assess.rates import mean_defined, ratio
-from mercer.assess.regression import Residuals
-from mercer.report._subject import Evaluation, ModelAnswers
+from mercer.report._budget import FEWEST_ROWS, some_rows, values_in_time
+from mercer.report._subject import DRAWS, Evaluation, ModelAnswers
 from mercer.report.study import Estimate, Score
 
 TAIL = 0.025  # beyond either end of an interval
@@ -26,8 +28,13 @@ LEVEL = 1.0 - 2 * TAIL
 FEWEST_DECISIVE = 6
 """On so many rows two models must differ: fewer prove nothing, since 2 · 2⁻⁵ is above 5 %."""
 
+RIVALS, TIMED_ROWS = 3, 500  # of the trial by which the time for intervals is known
+
 OF_SCORES = ("auc", "average_precision", "log_loss", "brier")
 """What is computed from probabilities or decision values, not from the predicted classes."""
+
+OF_RANKS = ("auc", "average_precision")
+"""The same, where each row of a class is compared with those of the other."""
 
 NEED_POSITIVE_TARGETS = {
     "mape": "a target of 0 or less has no error relative to it",
@@ -43,14 +50,48 @@ def score_cards(
 
     ``metric`` comes first; without one, and where a class is rare, its own figures do.
     """
-    found, left_out = [], {}
-    for key in _keys(own, metric):
-        estimate = estimate_of(own.evaluation, key)
-        if estimate is None:
-            left_out[METRICS[key].title] = _reason(own.evaluation, key)
-        else:
-            found.append(_score(key, estimate, own, rivals))
-    return found, left_out
+    estimates = {key: estimate_of(own.evaluation, key) for key in _keys(own, metric)}
+    known = {key: estimate for key, estimate in estimates.items() if estimate is not None}
+    lacking = [key for key in estimates if key not in known]
+    left_out = {METRICS[key].title: _reason(own.evaluation, key) for key in lacking}
+    ahead = leads(own, rivals, list(known))
+    scores = [_score(key, known[key], own, rivals, ahead[key]) for key in known]
+    return scores, left_out
+
+
+def in_time(
+    own: ModelAnswers, seconds: float, fewer: bool
+) -> tuple[ModelAnswers, np.ndarray | None, list[str]]:
+    """Return answers with as many draws as there is time for, of fewer rows where that is needed.
+
+    Also which rows are left (None: all), and words on it. ``fewer`` says whether rows may go.
+    """
+    usual = own.drawn_with(own.seed)
+    n, width = len(own.y), own.width
+    if n <= FEWEST_ROWS:
+        return usual, None, []
+    wanted = usual.n_draws * n * width
+    values = values_in_time(partial(_judged, own), wanted, seconds)
+    if values >= wanted:
+        return usual, None, []
+    most = max(int(values / (DRAWS[0] * width)), FEWEST_ROWS)
+    if most >= n or not fewer:
+        found = own.drawn_with(own.seed, values)
+        return found, None, [f"there was no time to draw more than {found.n_draws:,} samples"]
+    rng = np.random.default_rng(own.seed)
+    kept = some_rows(own.y, most, rng, classes=own.labels is not None)
+    why = "there was no time for intervals of all"
+    note = f"the scores are of {len(kept):,} of {n:,} rows, drawn at random: {why}"
+    return own.take(kept).drawn_with(own.seed, values), kept, [note]
+
+
+def _judged(own: ModelAnswers, draws: int) -> int:
+    """Judge a few rows beside as many rivals as there are; return how many values were drawn."""
+    rng = np.random.default_rng(own.seed)
+    few = own.take(some_rows(own.y, TIMED_ROWS, rng, classes=own.labels is not None))
+    few = replace(few, n_draws=draws)
+    score_cards(few, {str(i): few.drawn_like(few) for i in range(RIVALS)})
+    return draws * len(few.y) * few.width
 
 
 def first_key(own: ModelAnswers) -> str:
@@ -74,14 +115,18 @@ def is_rare(own: ModelAnswers) -> bool:
 
 
 def _score(
-    key: str, estimate: Estimate, own: ModelAnswers, rivals: Mapping[str, ModelAnswers]
+    key: str,
+    estimate: Estimate,
+    own: ModelAnswers,
+    rivals: Mapping[str, ModelAnswers],
+    ahead: Mapping[str, Estimate | None],
 ) -> Score:
     others = {n: e for n, r in rivals.items() if (e := estimate_of(r.evaluation, key))}
-    leads = {n: e for n in others if (e := lead(own, rivals[n], key))}
+    known = {n: e for n in others if (e := ahead[n])}
     metric = METRICS[key]
     unit: Literal["share", ""] = "share" if metric.share else ""
     told = metric.explained(getattr(own.evaluation, "positive", None))
-    return Score(metric.title, told, estimate, others, not metric.falling, unit, leads)
+    return Score(metric.title, told, estimate, others, not metric.falling, unit, known)
 
 
 def _reason(evaluation: Evaluation, key: str) -> str:
@@ -113,61 +158,134 @@ def _around(value: float, low: float, high: float) -> Estimate:
 
 
 def _widened(evaluation: Evaluation, key: str, low: float, high: float) -> tuple[float, float]:
-    """Return an honest interval where rows drawn again are all right, or all wrong.
+    """Return an honest interval where all draws agree: each class is all right, or all wrong.
 
-    Without a mistake in n rows the rate of mistakes may still be 1 − 0.025^(1/n) (Clopper and
-    Pearson's end of the interval).
+    Draws keep the share of each class, so that a model that knows no rows, or no mistakes, has the
+    same accuracy in all of them. Without a mistake in n rows the rate of mistakes may still be
+    1 − 0.025^(1/n) (Clopper and Pearson's end of the interval).
     """
-    if not isinstance(evaluation, ClassificationEvaluation) or key not in ("accuracy", "uar"):
+    if not isinstance(evaluation, ClassificationEvaluation) or low < high:
         return low, high
-    if low < high or low not in (0.0, 1.0):
+    sizes, called = (_counts(evaluation, axis) for axis in (1, 0))
+    if key == "accuracy":
+        return exact_interval(low, sizes.sum())
+    if key in ("tpr", "ppv"):
+        place = int(np.flatnonzero(evaluation.labels == evaluation.positive)[0])
+        return exact_interval(low, (sizes if key == "tpr" else called)[place])
+    if key != "uar" or low not in (0.0, 1.0):
         return low, high
-    sizes = evaluation.confusion.sum(axis=1)
-    sizes = sizes[sizes > 0] if key == "uar" else np.array([sizes.sum()])
-    if (groups := evaluation.groups) is not None:  # rows of one group are as good as one
-        sizes = np.maximum(sizes * (len(np.unique(groups)) / len(groups)), 1.0)
-    hidden = float(np.mean(1.0 - TAIL ** (1.0 / sizes)))
+    hidden = float(np.mean(1.0 - TAIL ** (1.0 / sizes[sizes > 0])))
     return (1.0 - hidden, 1.0) if low == 1.0 else (0.0, hidden)
 
 
+def _counts(evaluation: ClassificationEvaluation, axis: int) -> np.ndarray:
+    """Return how many rows are of each class, or called so; of groups, how many groups."""
+    counts = evaluation.confusion.sum(axis=axis).astype(float)
+    if (groups := evaluation.groups) is None:
+        return counts
+    return np.maximum(counts * (len(np.unique(groups)) / len(groups)), np.minimum(counts, 1.0))
+
+
+def exact_interval(share: float, n: float) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval of a share that was seen in n rows."""
+    right, wrong = share * n, (1.0 - share) * n
+    low = betaincinv(right, wrong + 1.0, TAIL) if right > 0.0 else 0.0
+    high = betaincinv(right + 1.0, wrong, 1.0 - TAIL) if wrong > 0.0 else 1.0
+    return float(low), float(high)
+
+
 # ---------------------------------------------------------------- how far ahead
+def leads(
+    own: ModelAnswers, rivals: Mapping[str, ModelAnswers], keys: Sequence[str]
+) -> dict[str, dict[str, Estimate | None]]:
+    """Return scores of a model less those of each rival on the same rows; None: not known.
+
+    Scores that are sums over rows are drawn together: to draw the rows takes longer than a sum.
+    """
+    by_rows = [key for key in keys if own.labels is not None and key not in OF_SCORES]
+    drawn = _leads_of_rows(own, rivals, by_rows)
+    return {
+        key: {
+            name: _decided(own, rival, key, drawn[key][name])
+            if key in drawn
+            else _decided(own, rival, key, _lead_of_draws(own, rival, key))
+            for name, rival in rivals.items()
+        }
+        for key in keys
+    }
+
+
 def lead(own: ModelAnswers, rival: ModelAnswers, key: str) -> Estimate | None:
-    """Return the score of a model less that of its rival on the same rows; None: not known."""
-    if key in OF_SCORES:  # every row has its place in the order
-        found, decisive = _lead_of_draws(own.evaluation, rival.evaluation, key), len(own.y)
-    else:
-        found, decisive = _lead_of_rows(own, rival, key), _decisive(own, rival)
-    if found is None or decisive >= FEWEST_DECISIVE:
+    """Return one score of a model less that of a rival on the same rows; None: not known."""
+    return leads(own, {"": rival}, [key])[key][""]
+
+
+def _decided(
+    own: ModelAnswers, rival: ModelAnswers, key: str, found: Estimate | None
+) -> Estimate | None:
+    """Return a difference, which holds 0 where too few rows tell two models apart."""
+    if found is None or _decisive(own, rival, key) >= FEWEST_DECISIVE:
         return found
     return Estimate(found.value, min(found.low, 0.0), max(found.high, 0.0))
 
 
-def _decisive(own: ModelAnswers, rival: ModelAnswers) -> int:
-    """Return on how many rows, or groups of them, two models differ."""
-    differ = own.wrong != rival.wrong
-    return int(differ.sum()) if own.groups is None else len(np.unique(own.groups[differ]))
+def _decisive(own: ModelAnswers, rival: ModelAnswers, key: str) -> float:
+    """Return on how many rows, or groups of them, two models differ in what a score counts.
+
+    Rows that count more than others are as good as (Σ w)² / Σ w² that count the same (Kish).
+    """
+    if key in OF_SCORES:
+        rarest = np.unique(own.y, return_counts=True)[1].min()
+        of_two = key in OF_RANKS and own.labels is not None and len(own.labels) == 2
+        return float(rarest if of_two else len(own.y))
+    weight = (own.wrong != rival.wrong) * _counted(own, rival, key)
+    if own.groups is not None:
+        weight = np.bincount(own.groups, weight)
+    return float(ratio(weight.sum() ** 2, (weight**2).sum())) if weight.any() else 0.0
 
 
-def _lead_of_draws(own: Any, rival: Any, key: str) -> Estimate | None:
+def _counted(own: ModelAnswers, rival: ModelAnswers, key: str) -> np.ndarray:
+    """Return how much each row counts in a score."""
+    if key == "uar":
+        return 1.0 / np.bincount(own.strata)[own.strata]
+    if key not in OF_POSITIVE:
+        return np.ones(len(own.y))
+    (truth, said), (_, also) = _called(own), _called(rival)
+    return {"tpr": truth, "ppv": said | also, "f1": truth | said | also}[key].astype(float)
+
+
+def _lead_of_draws(own: ModelAnswers, rival: ModelAnswers, key: str) -> Estimate | None:
     """The scores of both were drawn with the same rows already."""
-    one, other = getattr(own, key), getattr(rival, key)
-    if one is None or other is None:
+    one, other = own.evaluation, rival.evaluation
+    if getattr(one, key) is None or getattr(other, key) is None:
         return None
-    return _estimate(one - other, own.draws(key) - rival.draws(key), own.groups)
+    gap = getattr(one, key) - getattr(other, key)
+    return _estimate(gap, one.draws(key) - other.draws(key), own.groups)
 
 
-def _lead_of_rows(own: ModelAnswers, rival: ModelAnswers, key: str) -> Estimate | None:
-    n, ahead = len(own.y), _ahead(own, rival, key)
-    alone = np.ones(n, np.intp)
+def _leads_of_rows(
+    own: ModelAnswers, rivals: Mapping[str, ModelAnswers], keys: Sequence[str]
+) -> dict[str, dict[str, Estimate | None]]:
+    """Draw the rows once for all differences that are sums over rows."""
+    measures = [_ahead(own, rival, key) for key in keys for rival in rivals.values()]
+    if not measures:
+        return {}
+    n = len(own.y)
+
+    def ahead(weight: np.ndarray) -> np.ndarray:
+        return np.column_stack([measure(weight) for measure in measures])
+
+    alone, whole = np.ones(n, np.intp), ahead(np.ones((1, n)))[0]
     drawn = Resampling(own.strata, alone, own.n_draws, own.seed, clusters=own.groups)
-    value, values = float(ahead(np.ones((1, n)))[0]), drawn.values(ahead, np.ones(n))
-    return _estimate(value, values, own.groups)
+    values = drawn.values(ahead, np.ones(n))
+    each = (_estimate(*pair, own.groups) for pair in zip(whole, values.T, strict=True))
+    return {key: {name: next(each) for name in rivals} for key in keys}
 
 
 def _estimate(value: float, drawn: np.ndarray, groups: np.ndarray | None) -> Estimate | None:
     if not np.isfinite(value) or np.isnan(drawn).all():
         return None
-    return _around(value, *map(float, percentiles(drawn, LEVEL, groups)))
+    return _around(float(value), *map(float, percentiles(drawn, LEVEL, groups)))
 
 
 Measure = Callable[[np.ndarray], np.ndarray]
@@ -179,8 +297,7 @@ def _ahead(own: ModelAnswers, rival: ModelAnswers, key: str) -> Measure:
     if key in ("accuracy", "uar"):
         gain = rival.wrong.astype(float) - own.wrong
         return mean_gain(gain, own.strata if key == "uar" else np.zeros_like(own.strata))
-    measure = OF_POSITIVE.get(key) or partial(_error, key=key)
-    one, other = measure(own), measure(rival)
+    one, other = OF_POSITIVE[key](own), OF_POSITIVE[key](rival)
     return lambda w: one(w) - other(w)
 
 
@@ -220,8 +337,3 @@ OF_POSITIVE: dict[str, Callable[[ModelAnswers], Measure]] = {
     "ppv": _precision,
     "tpr": _recall,
 }
-
-
-def _error(answers: ModelAnswers, key: str) -> Measure:
-    residuals = Residuals(answers.y, answers.prediction, np.ones(len(answers.y)), 0, 0)
-    return residuals.measures[key]

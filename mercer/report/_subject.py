@@ -21,7 +21,7 @@ from mercer.assess.regression import RegressionEvaluation
 from mercer.kernels import Kernel
 from mercer.linear import LogisticRegression, Ridge
 from mercer.maps import EmpiricalMap, KernelPCAMap, Nystrom, PolynomialMap, RandomFourier
-from mercer.meta import Around
+from mercer.meta import Around, innermost
 from mercer.spectral import KernelPCA
 
 Evaluation = ClassificationEvaluation | RegressionEvaluation
@@ -31,6 +31,7 @@ MAPS = (EmpiricalMap, KernelPCA, KernelPCAMap, Nystrom, PolynomialMap, RandomFou
 
 DRAWN_VALUES = 4e6  # drawn for the intervals of a score
 DRAWS = (100, 1000)
+AMPLE = 1e6  # seconds that are no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +195,14 @@ def _last(model: Any) -> Any:
     return _last(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
+def limited(model: Any, seconds: float) -> Any:
+    """Return an unfitted model with a limit of time, if it knows one and has none."""
+    inner = innermost(model)
+    if seconds < AMPLE and inner.get_params(deep=False).get("time_limit", seconds) is None:
+        inner.set_params(time_limit=seconds)
+    return model
+
+
 def _check_kind(model: Any, name: str) -> None:
     predicts = hasattr(model, "fit") and hasattr(model, "predict")
     if not predicts or not (is_classifier(model) or is_regressor(model)):
@@ -232,11 +241,15 @@ class ModelAnswers:
         # a class that the model has never seen has no column of scores
         return cls(y, prediction, None, np.unique(np.concatenate([y, subject.classes])))
 
-    def drawn_with(self, seed: int) -> ModelAnswers:
+    def drawn_with(self, seed: int, most_values: float = DRAWN_VALUES) -> ModelAnswers:
         """Return them with as many draws for intervals as their number allows."""
-        columns = 1 if self.scores is None else self.scores[0].size
-        n_draws = np.clip(DRAWN_VALUES / (len(self.y) * columns), *DRAWS)
+        n_draws = np.clip(min(most_values, DRAWN_VALUES) / (len(self.y) * self.width), *DRAWS)
         return replace(self, n_draws=int(n_draws), seed=seed)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row is judged by."""
+        return 1 if self.scores is None else int(self.scores[0].size)
 
     def take(self, index: np.ndarray) -> ModelAnswers:
         """Return the answers to some of the rows."""

@@ -26,7 +26,7 @@ from mercer.report._pictures import cloud_of, curve_of, surface_of
 from mercer.report._reasons import Reasons
 from mercer.report._rivals import given_rivals, usual_rivals
 from mercer.report._rows import TableRows, Training, rows_and_targets
-from mercer.report._scores import score_cards
+from mercer.report._scores import in_time, score_cards
 from mercer.report._subject import ModelAnswers, Subject
 from mercer.report._thresholds import threshold_table
 from mercer.report.proofs import explain
@@ -34,13 +34,17 @@ from mercer.report.study import Curve, Importance, Score, Study, Surface
 
 DEFAULT_SECONDS = 60.0
 SHARES = {
-    "predictions": 0.25,
+    "predictions": 0.15,
+    "intervals": 0.2,
     "rivals": 0.2,
-    "columns": 0.25,
+    "columns": 0.2,
     "map": 0.1,
-    "learning curve": 0.2,
+    "learning curve": 0.15,
 }
 """The parts of the time that sections may take."""
+
+FOLDS_SHARE = 0.4
+"""The part of the time that fits may take where every row is answered by cross-validation."""
 
 TIMED = (*SHARES, "data", "objects", "partial dependence", "reasons")
 """Sections that are left out when the time is over; the last three are small by their counts."""
@@ -155,7 +159,8 @@ def examine(
     limits, subject = Limits.of(time_limit=seconds), Subject.of(model, search)
     rows, targets, notes = rows_and_targets(subject, X, y, "y", row_numbers)
     taught, together = _training(subject, train), group_codes(row_groups, len(rows), "row_groups")
-    crossed = None if folds is None else CrossFitted(subject, rows, targets, folds)
+    for_folds = FOLDS_SHARE * seconds
+    crossed = None if folds is None else CrossFitted(subject, rows, targets, folds, for_folds)
     if crossed is None:
         budget = SHARES["predictions"] * seconds
         kept, more = affordable_rows(subject, rows, targets, budget, random_state)
@@ -165,9 +170,10 @@ def examine(
         answers = ModelAnswers.of(subject, rows.data, targets)
     else:
         answers, more = crossed.answers, crossed.notes
-    answers = answers.drawn_with(int(random_state))
-    answers = replace(answers, positive=positive, groups=together)
-    work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more])
+    answers = replace(answers, positive=positive, groups=together, seed=int(random_state))
+    answers, some, drawn = in_time(answers, SHARES["intervals"] * seconds, fewer=crossed is None)
+    rows = rows if some is None else rows.take(some)
+    work = _Work(subject, rows, answers, taught, seconds, limits, [*notes, *more, *drawn])
     work.crossed, work.cv, work.groups = crossed, cv, groups
     scores = work.scores(rivals, metric)
     found = {} if only_scores else work.sections()
@@ -184,7 +190,7 @@ def examine(
         thresholds=threshold_table(subject, answers, threshold),
         left_out=work.left_out,
         findings=tuple(findings),
-        n_folds=0 if folds is None else len(folds),
+        n_folds=0 if crossed is None else len(crossed.parts),
         **found,
     )
 

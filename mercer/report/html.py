@@ -7,6 +7,7 @@ network for nothing.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,7 @@ POLICY = (
 )
 
 VOID = {"br", "hr", "img", "input", "link", "meta"}
+OPTION = re.compile(r"(--[a-z][a-z-]*)")
 SHAPES = {"circle", "line", "path", "rect"}
 
 
@@ -37,6 +39,12 @@ def text(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
     return Markup(escape(UNPRINTABLE.sub("\ufffd", str(value))))
+
+
+def unbroken(words: str) -> Markup:
+    """Return words in which no line breaks within an option such as ``--time``."""
+    parts = OPTION.split(words)  # every other one is an option
+    return join(*(tag("span", p, class_="option") if i % 2 else p for i, p in enumerate(parts)))
 
 
 def join(*children: Any) -> Markup:

@@ -32,6 +32,14 @@ def test_an_ordinary_table_is_passed_in_silence(table):
     assert mercer.check_table(*table) == []
 
 
+def test_columns_without_a_value_are_passed_without_a_warning():
+    """Of NumPy, say, about the mean of nothing: warnings are errors here."""
+    X, y = plain()
+    for empty in (pl.lit(None, pl.String), pl.lit(None, pl.Float64), pl.lit(None, pl.Date)):
+        kinds = [f.kind for f in mercer.check_table(X.with_columns(empty=empty), y)]
+        assert kinds == ["constant"]
+
+
 def test_shipped_data_have_no_leak():
     from sklearn import datasets
 
@@ -47,6 +55,36 @@ def test_noise_is_no_leak(seed, n, k):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(n, 4)), rng.integers(k, size=n)
     assert open_leaks(mercer.check_table(X, y)) == []
+
+
+# ---------------------------------------------------------------- nearly repeated rows
+@pytest.mark.parametrize(("n", "d", "times"), [(60, 3, 10), (200, 5, 2), (150, 20, 3)])
+def test_rows_with_a_little_noise_are_a_leak(n, d, times):
+    rng = np.random.default_rng(n)
+    X = np.tile(rng.normal(size=(n, d)), (times, 1))
+    X += 1e-3 * rng.normal(size=X.shape)
+    y = np.tile(rng.integers(2, size=n), times)
+    finding = only(X, y, "near copies")
+    assert finding.severity == "leak"
+    assert f"in all {d} columns" in finding.sentence
+    with_ids = pl.DataFrame(X).with_columns(id=np.random.default_rng(1).permutation(len(X)))
+    assert only(with_ids, y, "near copies").sentence == finding.sentence
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["normal", "skewed", "walk", "lumps", "rounded", "half repeated"])
+def test_ordinary_rows_are_no_near_copies(kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 4))
+    X = {
+        "normal": X,
+        "skewed": np.exp(3.0 * X),
+        "walk": np.cumsum(X, axis=0),
+        "lumps": X + 50.0 * rng.integers(3, size=(300, 1)),
+        "rounded": X.round(1),
+        "half repeated": np.where(np.arange(4) < 2, np.tile(X[:100], (3, 1)), X),
+    }[kind]
+    assert found(X, rng.integers(2, size=300), "near copies") == []
 
 
 # ---------------------------------------------------------------- repeated rows

@@ -304,9 +304,9 @@ FILES = (
     Messy("damaged.xlsx", lambda: workbook(Data=table())[:700], (), DATA),
     Messy("damaged.parquet", lambda: packed("write_parquet")[:-30], (), DATA, "damaged"),
     Messy("not_json.json", lambda: b'[{"a": 1}, {"a"', (), DATA, "not JSON"),
-    # many rows
-    Messy("many.csv", lambda: text(many(300_000)).encode()),
-    Messy("many.parquet", lambda: packed("write_parquet", many(300_000))),
+    # many rows: more than a block of predictions, and more than any search takes
+    Messy("many.csv", lambda: text(many(300_000)).encode(), ("--model", "logistic")),
+    Messy("more_than_are_fitted.parquet", lambda: packed("write_parquet", many(30_000))),
 )
 
 SAMPLE = {

@@ -56,6 +56,20 @@ def test_coin_flips_are_not_learned_from_copies(mercer, tmp_path):
     assert page.index("repeated rows") < page.index("<h1>")
 
 
+def test_copies_with_a_little_noise_are_said_first(mercer, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = copies().with_columns(pl.col("a", "b", "c") + pl.Series(1e-3 * rng.normal(size=600)))
+    frame.write_csv(tmp_path / "t.csv")
+    ended = mercer("fit", "t.csv", "-t", "y", "--model", "knn", "--effort", "quick")
+    assert ended.code == 0, ended.err
+    said = " ".join(ended.out.split())
+    assert said.index("leak near copies") < said.index("tune")
+    assert "not to be relied on because of a leak (near copies)" in said
+    page = words((tmp_path / "t.report.html").read_text(encoding="utf-8"))
+    assert page.index("near copies") < page.index("<h1>")
+    assert mercer("fit", "t.csv", "-t", "y", "--strict").code == 5
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_coin_flips_with_copies_are_not_praised(mercer, tmp_path, seed):
     copies(times=20, seed=seed).write_csv(tmp_path / "t.csv")  # many rows, 60 of them different

@@ -15,6 +15,7 @@ import mercer as library  # noqa: E402
 from mercer.cli import fit as fit_command  # noqa: E402
 from mercer.datasets import load_file  # noqa: E402
 from mercer.io import inspect  # noqa: E402
+from mercer.meta import innermost  # noqa: E402
 
 
 def fitted(mercer, *words) -> dict:
@@ -134,6 +135,16 @@ def test_what_was_done_to_the_data_is_said(mercer, table):
     assert "id" in ended.out  # left out: a different text in every row
 
 
+def test_the_seconds_that_were_left_are_no_part_of_a_model(mercer, table):
+    words = ("-t", "risk", "--model", "logistic", "--effort", "quick", "--time-limit", "5m")
+    assert mercer("fit", table, *words).code == 0
+    fitted = innermost(library.load(table.parent / "people.mercer"))
+    assert fitted.get_params(deep=False)["time_limit"] is None
+    page = (table.parent / "people.report.html").read_text(encoding="utf-8")
+    assert "The model is LogisticRegression(lam=" in page
+    assert "time_limit=" not in page
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -148,7 +159,9 @@ def test_what_was_done_to_the_data_is_said(mercer, table):
         (("-t", "risk", "--memory", "1KB"), 2, "give 1MB or more"),
         (("-t", "risk", "--memory", "much"), 2, "is no amount of memory"),
         (("-t", "q"), 3, "it has 'id'"),
-        (("-t", "risk", "--ignore", "agee"), 2, "did you mean 'age'"),
+        (("-t", "risk", "--ignore", "agee"), 2, "there is no 'agee'; did you mean 'age'?"),
+        (("-t", "risk", "--ignore", "nope"), 2, "did you mean 'noise'? (there are id, age, city,"),
+        (("-t", "risk", "--ignore", "zzz"), 2, "there is no 'zzz'; there are id, age, city,"),
         (("-t", "risk", "--save", "no/where/m.mercer"), 2, "does not exist"),
         (("-t", "risk", "--test", "nothing.csv"), 3, "there is no file"),
         (("-t", "id"), 3, "240 different values in 240 rows"),

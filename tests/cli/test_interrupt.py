@@ -16,6 +16,7 @@ pl = pytest.importorskip("polars")
 import mercer as library  # noqa: E402
 from mercer._limits import Limits  # noqa: E402
 from mercer.cli import fit as fitting  # noqa: E402
+from mercer.cli import large  # noqa: E402
 from mercer.cli import learn as learning  # noqa: E402
 from mercer.cli.problem import TableProblem  # noqa: E402
 from mercer.cli.recipes import EFFORTS, RECIPES, Plan  # noqa: E402
@@ -190,3 +191,56 @@ def test_a_last_fit_that_has_no_time_for_its_optimum_takes_fewer_rows(
     model = library.load("people.mercer")
     assert model[-1].certificate_.ok
     assert np.mean(model.predict(mixed) == mixed["risk"].to_numpy()) > 0.8
+
+
+def interrupted_after(monkeypatch, fits):
+    """Let a solver hear Ctrl-C in a fit after so many: it ends with the best so far."""
+    fit, calls = library.LogisticRegression.fit, []
+
+    def hears(self, X, y, *given):
+        fit(self, X, y, *given)
+        calls.append(len(y))
+        if len(calls) == fits + 1:
+            self.status_ = "interrupted"
+        return self
+
+    monkeypatch.setattr(library.LogisticRegression, "fit", hears)
+    return calls
+
+
+def test_an_interrupt_in_a_fold_of_the_report_is_not_swallowed(mercer, table, monkeypatch):
+    words = ("-t", "risk", "--model", "logistic", "--effort", "quick")
+    pl.read_csv(table)[:100].write_csv(table)
+    calls = interrupted_after(monkeypatch, 10**9)
+    assert mercer("fit", table, *words, "--no-report").code == 0  # 20 rows held out: folds
+    whole, folds = len(calls), [n for n in calls[-10:] if n == 90]
+    assert len(folds) == 10
+    again = interrupted_after(monkeypatch, whole - 8)
+    ended = mercer("fit", table, *words)
+    assert ended.code == 130
+    page = (table.parent / "people.report.html").read_text(encoding="utf-8")
+    assert "Interrupted: the scores only" in page
+    assert library.load("people.mercer").predict(pl.read_csv(table)).shape == (100,)
+    assert len(again) < whole + 20
+
+
+def test_an_interrupt_while_a_rival_is_fitted_is_not_swallowed(mercer, table, monkeypatch):
+    words = ("-t", "risk", "--model", "bayes", "--effort", "quick")
+    calls = interrupted_after(monkeypatch, 0)
+    assert mercer("fit", table, *words).code == 130
+    assert len(calls) >= 1
+    assert (table.parent / "people.mercer").is_file()
+
+
+def test_an_interrupt_after_passes_leaves_a_model(mercer, table, monkeypatch):
+    examine = large.examine
+
+    def interrupted_at_first(*given, **named):
+        monkeypatch.setattr(large, "examine", examine)
+        interrupts()
+
+    monkeypatch.setattr(large, "examine", interrupted_at_first)
+    ended = mercer("fit", "peopl?.csv", "-t", "cost", "--memory", "40MB", "--save", "m.mercer")
+    assert ended.code == 130, ended.err
+    assert "interrupted: the scores only" in ended.err
+    assert library.load("m.mercer").predict(pl.read_csv(table)).shape == (240,)

@@ -29,6 +29,7 @@ def test_an_empty_column_does_no_harm(mercer, tmp_path):
     ended = mercer("fit", "t.csv", "-t", "y", *QUICK)
     assert ended.code == 0, ended.err
     assert "'empty' left out" in ended.out
+    assert "note" not in ended.err
 
 
 def test_a_decimal_comma_is_read_and_said(mercer, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -131,6 +132,22 @@ def test_no_mistake_in_n_rows_does_not_mean_that_there_are_none():
     assert (accuracy.value, accuracy.high) == (1.0, 1.0)
     assert accuracy.low**40 == pytest.approx(0.025)
     assert any("interval of AUC and F1 has no length" in sentence for sentence in study.sentences)
+
+
+def test_the_accuracy_of_a_constant_has_the_interval_of_a_share():
+    """Draws keep the share of each class, which is all that such a model's accuracy is."""
+    y = np.repeat(["a", "b"], [13, 27])
+    X = np.arange(40.0)[:, None]
+    study = examine(DummyClassifier().fit(X, y), X, y)
+    accuracy = next(score.model for score in study.scores if score.name == "accuracy")
+    exact = binomtest(27, 40).proportion_ci(0.95, "exact")
+    assert (accuracy.low, accuracy.value, accuracy.high) == pytest.approx(
+        (exact.low, 27 / 40, exact.high)
+    )
+    grouped = examine(DummyClassifier().fit(X, y), X, y, row_groups=np.arange(40) // 2)
+    wider = next(score.model for score in grouped.scores if score.name == "accuracy")
+    assert wider.low < accuracy.low
+    assert wider.high > accuracy.high
 
 
 def test_classes_that_the_model_has_never_seen_are_mistakes():

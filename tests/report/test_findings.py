@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from mercer.checks import Finding
 from mercer.report import examine, render
+from mercer.report._cross import joined
 from mercer.report.sections.scores import standing, verdict
 from mercer.report.study import Estimate, Score
 from tests.report import samples
@@ -186,6 +187,23 @@ def test_few_rows_need_little_time_for_trees():
     given = {"train": (X, y), "only_scores": True, "time_limit": 1.0}
     study = examine(LogisticRegression().fit(X, y), X, y, **given)
     assert "boosted trees" in study.scores[0].rivals
+
+
+@pytest.mark.parametrize(("most", "left"), [(1e9, 10), (4.7, 4), (0.0, 2)])
+def test_folds_are_joined_where_there_is_no_time_for_all(most, left):
+    X = np.zeros((50, 1))
+    folds = joined(list(KFold(10, shuffle=True, random_state=0).split(X)), most)
+    assert len(folds) == left
+    assert np.array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(50))
+    assert all(np.array_equal(learn, np.setdiff1d(np.arange(50), test)) for learn, test in folds)
+
+
+def test_a_report_in_fewer_folds_says_so():
+    X, y = rows("regress")
+    given = {"train": (X, y), "folds": list(KFold(5).split(X)), "only_scores": True}
+    study = examine(LinearRegression().fit(X, y), X, y, **given, time_limit=1e-6)
+    assert study.n_folds == 2
+    assert any("there was no time for 5 folds" in sentence for sentence in study.sentences)
 
 
 def test_folds_that_miss_rows_are_refused():

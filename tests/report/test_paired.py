@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from mercer import SVC, Ridge
+from mercer.assess.bootstrap import Resampling
 from mercer.report import examine
-from mercer.report._scores import FEWEST_DECISIVE, lead, mean_gain
+from mercer.report._budget import FEWEST_ROWS
+from mercer.report._scores import (
+    FEWEST_DECISIVE,
+    estimate_of,
+    in_time,
+    lead,
+    mean_gain,
+    score_cards,
+)
 from mercer.report._subject import ModelAnswers
 
 SEEDS = st.integers(0, 2**31)
@@ -173,3 +182,76 @@ def test_gains_of_groups_are_means_of_the_rows_that_were_drawn():
     for w, value in zip(weights, found, strict=True):
         means = [np.average(gain[c], weights=w[c]) for k in range(3) if w[c := strata == k].any()]
         assert value == pytest.approx(np.mean(means))
+
+
+# ---------------------------------------------------------------- how much work that is
+@pytest.mark.parametrize(("classes", "passes"), [(0, 4), (2, 5), (3, 5)])
+def test_rows_are_drawn_once_for_a_model_and_not_for_each_score(classes, passes, monkeypatch):
+    """Of classes once more, for all differences that are sums over rows."""
+    rng, drawn = np.random.default_rng(0), []
+    y = rng.integers(classes, size=60) if classes else rng.normal(size=60)
+
+    def answers(seed):
+        noise = np.random.default_rng(seed).random((60, max(classes, 1)))
+        if not classes:
+            return ModelAnswers(y, y + noise[:, 0], None, None)
+        scores = noise / noise.sum(axis=1, keepdims=True)
+        return ModelAnswers(y, scores.argmax(axis=1), scores, np.arange(classes))
+
+    each = Resampling.__iter__
+
+    def counted(self):
+        drawn.append(len(self.sizes))
+        return each(self)
+
+    monkeypatch.setattr(Resampling, "__iter__", counted)
+    scores, _ = score_cards(answers(0), {str(k): answers(k) for k in (1, 2, 3)})
+    assert len(scores) >= 3
+    assert all(len(score.leads) == 3 for score in scores)
+    assert sum(n == 60 for n in drawn) == passes
+
+
+def test_little_time_takes_draws_first_and_then_rows():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=3000)
+    own = ModelAnswers(y, y + rng.normal(size=3000), None, None)
+    ample, rows, words = in_time(own, 1e6, fewer=True)
+    assert (rows, words, ample.n_draws) == (None, [], own.drawn_with(0).n_draws)
+    hurried, rows, words = in_time(own, 1e-9, fewer=True)
+    assert len(hurried.y) == len(rows) == FEWEST_ROWS
+    assert np.array_equal(hurried.y, y[rows])
+    assert words == [
+        "the scores are of 100 of 3,000 rows, drawn at random: there was no time for intervals of "
+        "all"
+    ]
+    whole, rows, words = in_time(own, 1e-9, fewer=False)
+    assert (len(whole.y), rows, whole.n_draws) == (3000, None, 100)
+    assert words == ["there was no time to draw more than 100 samples"]
+
+
+@pytest.mark.parametrize("key", ["tpr", "uar", "f1", "auc", "average_precision"])
+def test_four_rows_of_a_class_decide_nothing(key):
+    """However many others there are: a score that hangs on four rows is not better by them."""
+    y = np.repeat(["no", "yes"], [296, 4])
+    good, poor = np.linspace(0.0, 0.4, 300), np.linspace(0.0, 0.4, 300)
+    good[296:], poor[297:] = 0.9, 0.0
+
+    def judged(probability):
+        called = np.where(probability >= 0.5, "yes", "no")
+        scores = np.column_stack([1.0 - probability, probability])
+        return ModelAnswers(y, called, scores, np.array(["no", "yes"]), positive="yes")
+
+    found = lead(judged(good), judged(poor), key)
+    assert found.value > 0.2
+    assert found.low <= 0.0
+
+
+def test_recall_and_precision_without_a_mistake_have_an_interval():
+    y = np.repeat(["no", "yes"], [296, 4])
+    scores = np.column_stack([y == "no", y == "yes"]).astype(float)
+    labels = np.array(["no", "yes"])
+    known = ModelAnswers(y, y, scores, labels, positive="yes").evaluation
+    for key in ("tpr", "ppv"):
+        found = estimate_of(known, key)
+        assert (found.value, found.high) == (1.0, 1.0)
+        assert found.low == pytest.approx(0.025 ** (1 / 4))

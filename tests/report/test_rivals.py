@@ -101,3 +101,27 @@ def test_others_can_use_the_linear_model():
     assert np.allclose(
         model.predict(X), make_pipeline(StandardScaler(), Ridge()).fit(X, y).predict(X)
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "grown"), [(3.0, [10_000, 20_000]), (7.0, [10_000, 40_000]), (1e9, [40_000])]
+)
+def test_trees_are_grown_on_as_many_rows_as_there_is_time_for(seconds, grown, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40_000, 10)), rng.normal(size=40_000)
+    subject = Subject.of(Ridge().fit(X[:100], y[:100]))
+    clock, sizes = [0.0], []
+
+    def slow(A, b, *, classes, random_state):
+        sizes.append(len(A))
+        clock[0] += len(A) / 10_000
+        return Ridge().fit(A, b)
+
+    monkeypatch.setattr("mercer.report._rivals.boosted_trees", slow)
+    monkeypatch.setattr("mercer.report._rivals.time.perf_counter", lambda: clock[0])
+    own = ModelAnswers.of(subject, X[:50], y[:50])
+    found, words = usual_rivals(subject, as_rows(X[:50]), own, (as_rows(X), y), seconds)
+    assert "boosted trees" in found
+    assert sizes == grown
+    short = "there was time to fit the boosted trees to 20,000 training rows only"
+    assert words == ([short] if grown[-1] == 20_000 else [])

@@ -137,6 +137,10 @@ def _of_one(of: RocCurves) -> Markup:
     return _picture(words, summary, drawn)
 
 
+def _worst(names: list[str], areas: list[str], place: int) -> str:
+    return f"the worst is {names[place]} with {areas[place]}"
+
+
 def _of_many(of: RocCurves) -> Markup:
     """Return thin lines for the classes, and their mean."""
     if not len(of.known):
@@ -144,10 +148,9 @@ def _of_many(of: RocCurves) -> Markup:
         return _picture(words, words, None)
     names, areas = [called(label) for label in of.labels], [fixed(area) for area in of.areas]
     mean, worst = fixed(np.mean(of.areas[of.known])), of.worst
-    words = (
-        f"Each class against the rest: mean area {mean}; "
-        f"worst is {names[worst]} with {areas[worst]}."
-    )
+    alike = {areas[i] for i in of.known} == {mean}
+    each = f"area {mean} for all" if alike else f"mean area {mean}; {_worst(names, areas, worst)}"
+    words = f"Each class against the rest: {each}."
     most = max(30, CURVE_POINTS * 4 // len(names))
     lines = [
         line(FRAME, *thin(of.curves[i], most), f"class k{i}{' pick' * bool(i == worst)}",

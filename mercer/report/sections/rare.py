@@ -93,7 +93,7 @@ def threshold_card(evaluation: Any, thresholds: ThresholdStudy) -> Markup:
         [_marked(t, thresholds), *(percent(column[i]) for column in columns)]
         for i, t in enumerate(found.at)
     ]
-    words = f"If a row is called {name} from a probability on: what these rows would show."
+    words = f"What these rows would show if a row were called {name} from each probability on."
     told = [words, "● is what the model does."]
     told += [f"★ {sentence(thresholds.words)}"] if thresholds.words else []
     inside = table(head, rows, "Thresholds", "numbers")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mercer._words import capital, count, sentence, short
 from mercer.checks import Finding, open_leaks
-from mercer.report.html import Markup, card, join, stack, table, tag
+from mercer.report.html import Markup, card, join, stack, table, tag, unbroken
 from mercer.report.study import Case, CaseTable, Proof
 
 OPEN_SENTENCES = 3  # of a part of what was done; the others are folded away
@@ -28,7 +28,7 @@ def alert(findings: Sequence[Finding]) -> Markup | None:
 
 def _found(finding: Finding) -> Markup:
     after = finding.mended or finding.advice
-    said = f" {sentence(finding.sentence)} {sentence(after)}"
+    said = unbroken(f" {sentence(finding.sentence)} {sentence(after)}")
     return join(tag("b", sentence(f"{_weight(finding)}: {finding.kind}")), said)
 
 
@@ -58,7 +58,8 @@ def _part(heading: str, told: Sequence[str]) -> Markup:
 
 
 def _list(told: Sequence[str]) -> Markup:
-    return tag("ul", [tag("li", one) for one in told])
+    shown = [one if isinstance(one, Markup) else unbroken(one) for one in told]
+    return tag("ul", [tag("li", one) for one in shown])
 
 
 # ---------------------------------------------------------------- rows worth a look
