@@ -69,7 +69,8 @@ class KernelSearchCV(Reporting, BaseSearchCV):
         the threads to each fit, or makes as many as there are cores at once where a fit does not
         fill them (`MetricRidge`). Results do not depend on it.
     time_limit : float or None, default=None
-        Seconds for the search (without the last fit). Candidates that were not evaluated on all
+        Seconds for the search, without the last fit, which keeps to a ``time_limit`` of the
+        estimator's own. Candidates that were not evaluated on all
         folds have the score NaN; the best of the others is kept, with a warning. Ctrl-C does the
         same.
     memory : int, str or None, default=None
