@@ -57,6 +57,7 @@ from mercer.cli.flags import (
     TimeLimit,
     Unlabelled,
 )
+from mercer.cli.interrupts import OF_COMPILED_CODE, is_interrupt, remembered
 
 app = typer.Typer(
     name="mercer",
@@ -92,10 +93,15 @@ def _command(name: str) -> Any:
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Say that Ctrl-C came too early for a result: Typer would end without a word."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise CommandError("interrupted before there was a result", INTERRUPTED) from None
+    with remembered():
+        try:
+            yield
+        except CommandError:
+            raise
+        except (KeyboardInterrupt, *OF_COMPILED_CODE) as error:
+            if not is_interrupt(error):
+                raise
+            raise CommandError("interrupted before there was a result", INTERRUPTED) from None
 
 
 def _screen(quiet: bool, as_json: bool) -> Any:

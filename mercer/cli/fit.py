@@ -17,6 +17,7 @@ from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import check_there, digest, read_with_target, said_in_one_line
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
+from mercer.cli.interrupts import OF_COMPILED_CODE, is_interrupt
 from mercer.cli.large import fit_large, is_large
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, seconds
@@ -258,7 +259,9 @@ def _looked_at(
             seconds = seconds_to_look(limits)
             more: dict[str, Any] = {"train": (learn.X, learn.y), "time_limit": seconds}
             return examine(learned.model, test.X, test.y, **more, **given), False
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, *OF_COMPILED_CODE) as error:
+        if not is_interrupt(error):
+            raise
         given |= {"words": (*given["words"], "interrupted: the scores only"), "only_scores": True}
     return examine(learned.model, test.X, test.y, time_limit=LEAST_SECONDS, **given), True
 

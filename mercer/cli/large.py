@@ -18,6 +18,7 @@ from mercer.checks import Finding, check_table
 from mercer.cli.errors import DATA, INTERRUPTED, USAGE, CommandError
 from mercer.cli.files import said_in_one_line
 from mercer.cli.goal import Wishes
+from mercer.cli.interrupts import OF_COMPILED_CODE, is_interrupt
 from mercer.cli.options import budget, chosen, seconds
 from mercer.cli.parts import stop_at_leaks
 from mercer.cli.problem import task_of
@@ -239,7 +240,9 @@ def _examined(
                     "time_limit": seconds_to_look(limits),
                 }
                 return examine(model, test.X, test.y, **more, **given), False
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, *OF_COMPILED_CODE) as error:
+            if not is_interrupt(error):
+                raise
             screen.note("interrupted: the scores only")
         given |= {"only_scores": True, "time_limit": LEAST_SECONDS}
         return examine(model, test.X, test.y, **given), True

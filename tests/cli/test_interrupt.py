@@ -244,3 +244,26 @@ def test_an_interrupt_after_passes_leaves_a_model(mercer, table, monkeypatch):
     assert ended.code == 130, ended.err
     assert "interrupted: the scores only" in ended.err
     assert library.load("m.mercer").predict(pl.read_csv(table)).shape == (240,)
+
+
+@pytest.mark.parametrize("pressed", [True, False])
+def test_what_a_library_makes_of_an_interrupt_is_one(mercer, table, monkeypatch, pressed):
+    """Cython's buffers say that their format is wrong if Ctrl-C comes while they read it."""
+    examine, calls = fitting.examine, []
+
+    def disturbed(*given, **named):
+        calls.append(named["only_scores"])
+        if len(calls) == 1:
+            try:
+                if pressed:
+                    signal.raise_signal(signal.SIGINT)
+            finally:
+                raise ValueError("no valid buffer format")
+        return examine(*given, **named)
+
+    monkeypatch.setattr(fitting, "examine", disturbed)
+    ended = mercer("fit", table, "-t", "risk", "--model", "bayes", "--effort", "quick")
+    assert ended.code == (130 if pressed else 3)
+    assert (table.parent / "people.mercer").exists() == pressed
+    assert calls == ([False, True] if pressed else [False])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
