@@ -21,7 +21,7 @@ from mercer.solvers._turn_loops import NEGLIGIBLE, STEP_COST, _picked, take_turn
 BURST = 128  # steps after which the rows are counted
 MANY_NEW_ROWS = 1.9  # new rows a step, which has two: most points will turn out to be needed
 FEW_NEW_ROWS = 0.5  # new rows a step: for now the points that matter are known
-ROUNDS = 8  # of lowering the violation until the gap is small as well
+ROUNDS = 8  # of lowering the violation until the gap is small as well, or there is another proof
 FEW_FREE = 300  # free points whose conditions are solved to rounding
 
 

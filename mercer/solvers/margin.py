@@ -16,12 +16,12 @@ from mercer.gram import Gram
 from mercer.kernels.tiles import TILE
 from mercer.margin import MarginProblem
 from mercer.result import Certificate, Solution, Status
+from mercer.solvers._many_loops import ROUNDS
 from mercer.solvers._turn_loops import rescale
 from mercer.solvers.coarse import POINTS, coarse_start
 from mercer.solvers.dense import DenseMatrix, solve_dense
 from mercer.solvers.smo import ALL_ACTIVE, SmoState, solve_smo
 
-ROUNDS = 8  # of lowering the violation until there is a proof, or the next try of one
 CHECK_ALL = 2**26  # work (kernel values × columns); larger proofs leave out points that are clear
 CLEARANCE = 0.02  # of the margin, beyond which a point is clear; more where values are less exact
 LARGE = 4 * POINTS  # points of a problem that is worth a small one before it
