@@ -62,6 +62,11 @@ def _hear(number: int, frame: Any) -> None:
     signal.default_int_handler(number, frame)
 
 
+def was_heard() -> bool:
+    """Whether Ctrl-C was pressed, whatever became of it."""
+    return bool(_heard)
+
+
 def is_interrupt(error: BaseException) -> bool:
     """Whether an error is Ctrl-C, or may be what a library has made of it."""
     return isinstance(error, KeyboardInterrupt) or bool(_heard)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -283,3 +284,17 @@ def test_an_interrupt_that_is_lost_in_a_callback_is_raised_again(capsys):
     assert lasted == []
     assert capsys.readouterr().err == ""
     assert sys.unraisablehook is hook
+
+
+def test_an_interrupt_that_was_swallowed_is_told_by_the_exit_code(mercer, table, monkeypatch):
+    examine = fitting.examine
+
+    def swallows(*given, **named):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return examine(*given, **named)
+
+    monkeypatch.setattr(fitting, "examine", swallows)
+    ended = mercer("fit", table, "-t", "risk", "--model", "bayes", "--effort", "quick")
+    assert ended.code == 130
+    assert (table.parent / "people.mercer").exists()
