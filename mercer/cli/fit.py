@@ -17,7 +17,7 @@ from mercer.cli.errors import INTERRUPTED, USAGE, CommandError
 from mercer.cli.expressions import kernel_from_text
 from mercer.cli.files import check_there, digest, read_with_target, said_in_one_line
 from mercer.cli.goal import Goal, Wishes, check_wishes, goal_of
-from mercer.cli.interrupts import OF_COMPILED_CODE, is_interrupt
+from mercer.cli.interrupts import OF_COMPILED_CODE, is_interrupt, was_heard
 from mercer.cli.large import fit_large, is_large
 from mercer.cli.learn import Learned, Learner
 from mercer.cli.options import budget, chosen, seconds
@@ -120,7 +120,7 @@ def fit(options: FitOptions, screen: Screen) -> int:
     screen.say("optimiser", study.proof.sentence)
     _say_where(options, screen)
     screen.result(about)
-    return INTERRUPTED if learned.interrupted or ended else 0
+    return INTERRUPTED if learned.interrupted or ended or was_heard() else 0
 
 
 def _half(limits: Limits) -> float | None:

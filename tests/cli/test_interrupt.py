@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +20,7 @@ from mercer._limits import Limits  # noqa: E402
 from mercer.cli import fit as fitting  # noqa: E402
 from mercer.cli import large  # noqa: E402
 from mercer.cli import learn as learning  # noqa: E402
+from mercer.cli.interrupts import remembered  # noqa: E402
 from mercer.cli.problem import TableProblem  # noqa: E402
 from mercer.cli.recipes import EFFORTS, RECIPES, Plan  # noqa: E402
 from mercer.cli.screen import Screen  # noqa: E402
@@ -267,3 +270,36 @@ def test_what_a_library_makes_of_an_interrupt_is_one(mercer, table, monkeypatch,
     assert (table.parent / "people.mercer").exists() == pressed
     assert calls == ([False, True] if pressed else [False])
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_that_is_lost_in_a_callback_is_raised_again(capsys):
+    """As where LLVM calls back to say that it has loaded compiled code."""
+
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+    hook, lasted = sys.unraisablehook, []
+
+    def waits():
+        with remembered():
+            callback()
+            time.sleep(20)
+            lasted.append("to its end")
+
+    with pytest.raises(KeyboardInterrupt):
+        waits()
+    assert lasted == []
+    assert capsys.readouterr().err == ""
+    assert sys.unraisablehook is hook
+
+
+def test_an_interrupt_that_was_swallowed_is_told_by_the_exit_code(mercer, table, monkeypatch):
+    examine = fitting.examine
+
+    def swallows(*given, **named):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return examine(*given, **named)
+
+    monkeypatch.setattr(fitting, "examine", swallows)
+    ended = mercer("fit", table, "-t", "risk", "--model", "bayes", "--effort", "quick")
+    assert ended.code == 130
+    assert (table.parent / "people.mercer").exists()
