@@ -267,7 +267,7 @@ class KernelContrast:
         rest = np.minimum(rest, 2.0 * self.gamma * (gaps**2).min(axis=0)).reshape(k, n)
         F = solve_triangular(self.pivots.factor, -2.0 * self.gamma * gaps * E, lower=True)
         bend = np.maximum(2.0 * self.gamma - (F**2).sum(axis=0), 0.0).reshape(k, n)
-        total, largest = rest.sum(axis=1, keepdims=True), np.sqrt(2.0 * self.gamma / np.e)
+        total, largest = rest.sum(axis=1, keepdims=True), np.sqrt(2.0 * self.gamma) * np.exp(-0.5)
         of_M = (1 + k) * total.max() / (n * self.lam) * np.sqrt(n) * largest  # k' ≤ √(2γ/e)
         by_value = (np.sqrt(total * bend) + of_M) / (n * self.lam)  # (k, n): of ∂J/∂y
         by_plane = by_value @ np.abs(self.Z).T
