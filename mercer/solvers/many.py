@@ -18,7 +18,13 @@ from mercer.margin import Figures, MarginProblem
 from mercer.result import Status
 from mercer.solvers import _many_loops as loops
 from mercer.solvers.dense import OPERATIONS_BETWEEN_CHECKS as BETWEEN
-from mercer.solvers.margin import CLEARANCE, DENSE_UP_TO, MarginSolution, exact_residuals
+from mercer.solvers.margin import (
+    CLEARANCE,
+    DENSE_UP_TO,
+    MarginSolution,
+    exact_residuals,
+    gap_of_rounding,
+)
 from mercer.solvers.smo import SmoState
 
 CHECK_ALL = 2**17  # kernel values of a proof that leaves out no point, of rows of few columns
@@ -226,6 +232,10 @@ class _Many:
             tolerance=self.tol, about=self.about[number], extra=extra,
         )  # fmt: skip
         if not (self.done[number] and proof.ok and found.squared_norm >= 0):
+            return state
+        index, problem = self.parts[number]
+        hidden = gap_of_rounding(problem, state.beta, state.e, self.K.diagonal()[index])
+        if hidden > self.tol * max(abs(proof.parts["primal"]), abs(proof.parts["dual"])):
             return state
         norm2 = found.squared_norm
         return MarginSolution(state.beta, Status.OPTIMAL, proof, b, {"steps": steps}, state, norm2)

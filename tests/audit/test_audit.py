@@ -49,6 +49,7 @@ from mercer import (
     Whitening,
 )
 from mercer._limits import Limits
+from mercer.kernels import Polynomial
 from tests.audit import (
     descents,
     graphs,
@@ -323,3 +324,23 @@ def test_columns_too_small_for_a_penalty_are_refused():
     table = plain(np.random.default_rng(0))
     with pytest.raises(ValueError, match="rescale X"):
         LogisticRegression().fit(1e-162 * table.X, table.labels)
+
+
+# ---------------------------------------------------------------- huge kernel values
+@pytest.mark.filterwarnings(UNSOUND)
+@pytest.mark.parametrize(
+    ("estimator", "kind", "seed"),
+    [
+        (SVC("linear", C=1e3), "one column far off", 921),
+        (SVC("linear"), "scale 1e7", 405),
+        (SVC("linear"), "scale 1e7", 420),
+        *((SVC(Polynomial(degree=2)), "one column far off", seed) for seed in range(400, 412)),
+        *((SVC(Polynomial(degree=2)), "offset 1e8", seed) for seed in range(400, 412)),
+        *((SVR("linear"), "offset 1e12", seed) for seed in range(400, 430)),
+    ],
+)
+def test_what_the_rounding_of_kernel_values_hides_is_not_proved(estimator, kind, seed):
+    """Values of 1e16 are off by 1, and coefficients of 1,000 make much of it."""
+    rng = np.random.default_rng([seed, sum(map(ord, kind))])
+    _, false = audit(estimator, ODD[kind](rng))
+    assert not false
