@@ -23,7 +23,7 @@ from mercer.solvers.margin import (
     DENSE_UP_TO,
     MarginSolution,
     exact_residuals,
-    gap_of_rounding,
+    hidden_gap,
 )
 from mercer.solvers.smo import SmoState
 
@@ -233,9 +233,8 @@ class _Many:
         )  # fmt: skip
         if not (self.done[number] and proof.ok and found.squared_norm >= 0):
             return state
-        index, problem = self.parts[number]
-        hidden = gap_of_rounding(problem, state.beta, state.e, self.K.diagonal()[index])
-        if hidden > self.tol * max(abs(proof.parts["primal"]), abs(proof.parts["dual"])):
+        problem = self.parts[number][1]
+        if hidden_gap(problem, state.beta, state.e, self.diagonal[part]) > self.tol:
             return state
         norm2 = found.squared_norm
         return MarginSolution(state.beta, Status.OPTIMAL, proof, b, {"steps": steps}, state, norm2)

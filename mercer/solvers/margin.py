@@ -224,14 +224,10 @@ class Engine:
             state.beta, state.e, self.problem, tolerance=tol, about=about, extra=extra
         )
         if certificate.ok:
-            hidden = self.gap_of_rounding(state.beta, state.e) / max(
-                abs(certificate.parts["primal"]), abs(certificate.parts["dual"]), TINY
-            )
+            hidden = hidden_gap(self.problem, state.beta, state.e, self.K.diagonal()[self.index])
             if hidden > tol:  # else it says nothing that the figures do not say
-                parts = {**certificate.parts, "rounding": hidden}
-                certificate = replace(
-                    certificate, value=max(certificate.value, hidden), parts=parts
-                )
+                worst = max(certificate.value, hidden)
+                certificate = replace(certificate.with_parts(rounding=hidden), value=worst)
         drift = float(np.abs(state.e - before).max())
         return (certificate if found else replace(certificate, value=np.nan)), drift
 
@@ -258,20 +254,16 @@ class Engine:
         check_all = self.sizes.check_all
         return exact_residuals(self.K, self.index, self.problem, state, check_all)
 
-    def gap_of_rounding(self, beta: np.ndarray, e: np.ndarray) -> float:
-        """Return what the rounding of kernel values may hide of the gap."""
-        return gap_of_rounding(self.problem, beta, e, self.K.diagonal()[self.index])
-
     def rounding_of_norm2(self, beta: np.ndarray) -> float:
         """Return what rounding may leave in βᵀKβ."""
         sizes = np.sqrt(np.abs(self.K.diagonal()[self.index]).astype(np.float64))
         return max(len(beta), 64) * EPS * float(sizes @ np.abs(beta)) ** 2
 
 
-def gap_of_rounding(
+def hidden_gap(
     problem: MarginProblem, beta: np.ndarray, e: np.ndarray, diagonal: np.ndarray
 ) -> float:
-    """Return by how much the gap may be wrong where kernel values are rounded to float64.
+    """Return by how much the relative gap may be wrong where kernel values are rounded to float64.
 
     |k(x, x')| ≤ √k(x, x) √k(x', x'), so that an f(xᵢ) is off by ηᵢ = EPS √Kᵢᵢ Σⱼ √Kⱼⱼ |βⱼ|. Only
     points that are nearer to a kink of their loss than that contribute, with their steepest slope.
@@ -282,7 +274,8 @@ def gap_of_rounding(
     near = np.abs(np.abs(e - b) - problem.eps) <= 2.0 * eta
     slope = np.maximum(problem.hi, -problem.lo)
     slope = np.where(np.isfinite(slope), slope, np.abs(beta))
-    return float(2.0 * (slope * eta)[near].sum())
+    primal, dual, *_ = problem.objectives(problem.figures(beta, e, b), b)
+    return float(2.0 * (slope * eta)[near].sum()) / max(abs(primal), abs(dual), TINY)
 
 
 def is_dense(K: Gram, n: int, memory: int) -> bool:
