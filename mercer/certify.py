@@ -360,7 +360,7 @@ class _Bound(NamedTuple):
     ) -> _Bound:
         young = _largest_young(risk, *predictions, U)
         apart, noise = _distance2(K, alpha + U / (2.0 * lam), negligible)
-        gap = float(young.sum()) + lam * max(apart, 0.0)
+        gap = float(young.sum()) + lam * (max(apart, 0.0) + noise)
         return cls(gap, max(apart, 0.0), apart >= -noise, young, U)
 
 

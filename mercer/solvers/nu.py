@@ -192,11 +192,13 @@ class _Search:
         proved, checked = engine.exact_in_time(state), 0
         if proved:
             exact, checked = proved
+            state.e = exact
             best.e = exact if problem.tube else (exact - engine.problem.z) * unit
         drift = float(np.abs(problem.residuals(best.e, price) - before).max())
         storage = engine.K.storage
         extra = {"checked": checked, "steps": self.steps, "prices": self.tries, "storage": storage}
         found = nu_gap(best.beta, best.e, problem, tolerance=self.tol, about=about, extra=extra)
+        found = engine.doubted(found, state.beta, state.e)
         return (found if proved else replace(found, value=np.nan)), drift
 
     # ------------------------------------------------------------ the next price

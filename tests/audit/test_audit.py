@@ -337,6 +337,8 @@ def test_columns_too_small_for_a_penalty_are_refused():
         *((SVC(Polynomial(degree=2)), "one column far off", seed) for seed in range(400, 412)),
         *((SVC(Polynomial(degree=2)), "offset 1e8", seed) for seed in range(400, 412)),
         *((SVR("linear"), "offset 1e12", seed) for seed in range(400, 430)),
+        *((KernelLogistic("linear", lam=lam), "offset 1e12", 1000) for lam in (0.01, 1.0)),
+        *((KernelLogistic("linear"), "offset 1e12", seed) for seed in range(1001, 1012)),
     ],
 )
 def test_what_the_rounding_of_kernel_values_hides_is_not_proved(estimator, kind, seed):
