@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from itertools import combinations, groupby, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._array import n_threads, run_tiles
 from mercer._floats import LEAST_DIVISOR
@@ -22,6 +24,7 @@ from mercer.margin import MarginProblem
 from mercer.result import Status
 from mercer.solvers import MarginSolution, SmoState, is_dense, solve_many, solve_margin
 
+INTERRUPTED = Status.INTERRUPTED.name.lower()
 SIDE_BY_SIDE = 500  # points; with fewer a second thread costs more than it saves
 
 
@@ -212,7 +215,16 @@ class MarginClassifier(MarginEstimator):
             )
             share = weight / max(float(weight[np.isfinite(weight)].max(initial=1.0)), LEAST_DIVISOR)
             slopes.append(fit_slopes(held_out, sign, np.where(np.isfinite(weight), share, 1.0)))
+        if limits.interrupted:
+            self._say_interrupted()
         return np.array(slopes)
+
+    def _say_interrupted(self) -> None:
+        """Say that probabilities were ended by a Ctrl-C, which the machine itself may not show."""
+        if self.status_ != INTERRUPTED:
+            self.status_ = INTERRUPTED
+            words = "Ctrl-C ended the held-out fits for probabilities, which are rough therefore"
+            warnings.warn(f"{type(self).__name__}: {words}", ConvergenceWarning, stacklevel=4)
 
     def _problem_of(
         self, training: Training, plus: int, minus: int

@@ -260,6 +260,22 @@ def test_ctrl_c_inside_the_loop_is_said(monkeypatch, model, loop):
     assert not model.certificate_.ok
 
 
+def test_ctrl_c_in_the_fits_for_probabilities_is_said(monkeypatch):
+    """The machine itself is there and proved, but whoever asked for the end is told of it."""
+    whole = SVC(probability=True).fit(X, SIGN)
+
+    def interrupted(*given, limits, **named):
+        limits.interrupt()
+        return solve_margin(*given, limits=limits, **named)
+
+    monkeypatch.setattr("mercer.machines._classifier.solve_margin", interrupted)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C ended the held-out fits"):
+        model = SVC(probability=True).fit(X, SIGN)
+    assert model.status_ == "interrupted"
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_in_a_process_ends_the_fit():
