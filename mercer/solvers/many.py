@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._array import n_threads, run_tiles
+from mercer._floats import EPS
 from mercer._limits import Limits
 from mercer._scratch import scratch
 from mercer.certify import gap_proof
@@ -213,13 +214,23 @@ class _Many:
             self.offsets, self.z, self.lo, self.hi, self.eps, self.beta, self.e, b, pair, size,
             figures,
         )  # fmt: skip
+        columns: list[list[Any]] = [
+            values.tolist() for values in (b, pair, size, self._most_hidden(), figures)
+        ]
         return [
-            self._solution(number, float(b[number]), float(pair[number]), float(size[number]), row)
-            for number, row in enumerate(figures.tolist())
+            self._solution(number, *each) for number, each in enumerate(zip(*columns, strict=True))
         ]
 
+    def _most_hidden(self) -> np.ndarray:
+        """Return bounds of what rounding may hide of each gap; `hidden_gap` looks closer."""
+        sizes, slope = np.sqrt(np.abs(self.diagonal)), np.maximum(self.hi, -self.lo)
+        slope = np.where(np.isfinite(slope), slope, np.abs(self.beta))
+        begin = self.offsets[:-1]
+        moved = EPS * np.add.reduceat(sizes * np.abs(self.beta), begin)
+        return 2.0 * moved * np.add.reduceat(sizes * slope, begin)
+
     def _solution(
-        self, number: int, b: float, pair: float, size: float, figures: list[float]
+        self, number: int, b: float, pair: float, size: float, most: float, figures: list[float]
     ) -> MarginSolution | SmoState | None:
         if not self.begun[number]:
             return None
@@ -227,14 +238,16 @@ class _Many:
         state = SmoState(self.beta[part], self.e[part], pair, steps)
         found = Figures._make([*figures[:-2], *map(int, figures[-2:])])
         extra = {"checked": int(self.checked[number]), "steps": steps, "storage": self.K.storage}
+        problem = self.parts[number][1]
         proof = gap_proof(
-            self.parts[number][1], found, b, pair, size,
+            problem, found, b, pair, size,
             tolerance=self.tol, about=self.about[number], extra=extra,
         )  # fmt: skip
         if not (self.done[number] and proof.ok and found.squared_norm >= 0):
             return state
-        problem = self.parts[number][1]
-        if hidden_gap(problem, state.beta, state.e, self.diagonal[part]) > self.tol:
+        primal, dual, *_ = problem.objectives(found, b)
+        in_doubt = most > self.tol * max(abs(primal), abs(dual))
+        if in_doubt and hidden_gap(problem, state.beta, state.e, self.diagonal[part]) > self.tol:
             return state
         norm2 = found.squared_norm
         return MarginSolution(state.beta, Status.OPTIMAL, proof, b, {"steps": steps}, state, norm2)
