@@ -78,7 +78,7 @@ def share_with_near_copies(Z: np.ndarray, seed: int) -> float:
     squares = (Z**2).sum(axis=1)
     far = squares[rows, None] + squares - 2.0 * (Z[rows] @ Z.T)
     far[np.arange(len(rows)), rows] = np.inf
-    usual = float(np.sqrt(np.median(far[np.isfinite(far)])))
+    usual = float(np.sqrt(max(np.median(far[np.isfinite(far)]), 0.0)))  # squares cancel
     nearest = np.argpartition(far, min(NEIGHBOURS, n - 2), axis=1)[:, : NEIGHBOURS + 1]
     # of the difference itself: what is left of squares that cancel is rounding
     distance = np.sort(

@@ -12,6 +12,7 @@ pl = pytest.importorskip("polars")
 
 import mercer  # noqa: E402
 from mercer.checks import Finding, open_leaks  # noqa: E402
+from mercer.checks.near import share_with_near_copies  # noqa: E402
 from mercer.datasets import load_penguins  # noqa: E402
 from tests.checks.tables import amounts, patients, plain, walk  # noqa: E402
 
@@ -85,6 +86,13 @@ def test_ordinary_rows_are_no_near_copies(kind, seed):
         "half repeated": np.where(np.arange(4) < 2, np.tile(X[:100], (3, 1)), X),
     }[kind]
     assert found(X, rng.integers(2, size=300), "near copies") == []
+
+
+def test_rows_that_are_mostly_equal_have_a_distance():
+    """Squares that cancel may leave less than 0 of it, whose root is no number."""
+    for seed in range(40):  # which rows do so is the processor's
+        Z = np.tile(np.random.default_rng(seed).normal(size=5), (200, 1))
+        assert share_with_near_copies(Z, seed) == 0.0
 
 
 # ---------------------------------------------------------------- repeated rows
